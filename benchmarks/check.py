@@ -15,8 +15,7 @@ import torch
 
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
-from curta.model.decoding import logits_of_windows
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.training import trainer
 from curta.training.optimizers import HyperParams, transformation
 

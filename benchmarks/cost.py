@@ -25,7 +25,7 @@ from statistics import median
 from typing import Any
 
 from curta.config import files
-from curta.evaluation.expected import duration
+from curta.evaluation.suite import duration
 from curta.frontends import api
 from curta.runs import provenance
 from docs.shared import elsewhere, prepared, timed

@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.layouts import ShapeBounds, Text
-from curta.layouts.batches import Batch, completion_batch
+from curta.layouts.base import Batch, completion_batch
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.model.positions.vectors import LearnedEncoding

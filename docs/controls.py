@@ -21,7 +21,7 @@ import numpy as np
 import optax
 
 from curta.config.recipe import Recipe
-from curta.evaluation import memo
+from curta.evaluation import scoring
 from curta.frontends import api
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
@@ -120,7 +120,7 @@ def transformers(
         state, _ = step(state, data, jnp.int32(first), jnp.int32(trainer.CHUNK))
 
     def right(member: int, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        token = memo.calculate(state.model, rows, targets).token[member]
+        token = scoring.outputs_after(state.model, rows, targets).token[member]
         return like[token] == like[targets]
 
     return [partial(right, member) for member in range(len(SEEDS))]

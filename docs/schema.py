@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 from curta.config import descriptions
-from curta.config.optimizer import AdamW
 from curta.config.recipe import Recipe, sections
+from curta.config.sections import AdamW
 from curta.config.typed import adapter
 
 USERS = {

@@ -20,17 +20,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from curta.config.model import ModelConfig
 from curta.config.positions import Positions
+from curta.config.sections import ModelConfig
 from curta.evaluation.generation import completions
-from curta.evaluation.memo import Memo
+from curta.evaluation.scoring import Memo
 from curta.export import EXPORTERS
 from curta.export.html.page import Carried, render_page
 from curta.layouts import ShapeBounds, Text
-from curta.layouts.batches import completion_batch
+from curta.layouts.base import completion_batch
 from curta.model import weights
-from curta.model.decoding import logits_of_windows
 from curta.model.inspection import record_activations
+from curta.model.transformer import logits_of_windows
 from curta.programs.machine import survey
 from curta.programs.machine.writing import write
 from curta.reference import WindowWriter
@@ -138,7 +138,7 @@ def memo_of_windows(of: Design, tools: Tools) -> Found:
     found = jax.jit(logits_of_windows)(of.model, jnp.asarray(np.concatenate(of.windows)))
     ends = np.cumsum([len(rows) for rows in of.windows])[:-1]
     memo = Memo(jax.tree.map(lambda leaf: leaf[None], of.model), 1, of.windows[0].shape[1])
-    return np.split(np.asarray(found), ends), _by_windows(of, memo.look(0))
+    return np.split(np.asarray(found), ends), _by_windows(of, partial(memo.tokens, member=0))
 
 
 def numpy_reference(of: Design, tools: Tools) -> Found:

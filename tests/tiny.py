@@ -13,7 +13,7 @@ from curta.layouts import Layout, ShapeBounds, Text
 from curta.layouts.texts import layout_of
 from curta.model import recipes
 from curta.model.transformer import Transformer
-from curta.problems.digits import NumberBatch
+from curta.problems.arithmetic import NumberBatch
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from curta.config.model import ModelConfig
+from curta.config.sections import ModelConfig
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.recording import WindowIndex, distinct
 from curta.programs.machine.writing import write

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import pytest
 
-from curta.config.cluster import Cluster
 from curta.config.descriptions import first_sentence, help_lines, texts
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, field_paths, sections
+from curta.runs.cluster import Cluster
 
 LONGEST = 100
 """Letters of a help's line."""

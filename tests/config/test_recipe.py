@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.config.errors import UserError
-from curta.config.optimizer import SGD
 from curta.config.positions import Abacus, RoPE
 from curta.config.recipe import (
     Recipe,
@@ -21,6 +20,7 @@ from curta.config.recipe import (
     shipped_names,
     with_overrides,
 )
+from curta.config.sections import SGD
 from curta.model import recipes
 from tests import tiny
 

@@ -14,7 +14,7 @@ import curta
 from curta.config.errors import UserError
 from curta.frontends import api
 from curta.layouts import Text
-from curta.layouts.batches import completion_batch
+from curta.layouts.base import completion_batch
 from curta.model.transformer import Transformer
 from curta.model.weights import unshared
 from curta.problems.problem import Problem, parse

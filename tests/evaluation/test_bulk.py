@@ -1,17 +1,18 @@
 """Plain problems as arrays: the prompts and answers that each problem has by itself."""
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.evaluation import bulk
 from curta.evaluation.scoring import Models
 from curta.layouts.program import ProgramLayout
 from curta.problems.problem import parse
 from curta.programs.machine.writing import Completions, Prompts
+from curta.runs import calculator
 from tests import paper, tiny
 
 positive = st.integers(1, 10**40)
@@ -29,10 +30,10 @@ LAYOUTS = {sign: layout_of(sign) for sign in SIGNS}
 @given(sign=st.sampled_from("+*"), pairs=st.lists(st.tuples(positive, positive), min_size=1))
 def test_prompts_are_those_of_each_problem(sign: str, pairs: list[tuple[int, int]]) -> None:
     texts, layout = [f"{a}{sign}{b}" for a, b in pairs], LAYOUTS[sign]
-    lines = bulk.read("\n".join(texts))
+    lines = calculator.read_plain("\n".join(texts))
     assert lines is not None
-    assert bulk.is_plain(layout.machine, sign)
-    found = bulk.prompts(layout.machine, *lines)
+    assert calculator.is_plain(layout.machine, sign)
+    found = calculator.plain_prompts(layout.machine, *lines)
     expected = Prompts.of([layout.prompt_tokens(parse(text)) for text in texts])
     np.testing.assert_array_equal(found.tokens, expected.tokens)
     np.testing.assert_array_equal(found.lengths, expected.lengths)
@@ -46,7 +47,7 @@ def test_answers_are_numbers_without_zeros_before_them(values: list[int], zeros:
     wide = max(map(len, texts))
     rows = np.array([text + [next(iter(token.values()))] * (wide - len(text)) for text in texts])
     written = Completions(rows, np.array([len(text) for text in texts]))
-    assert bulk.answered(written, machine, "+") == [str(value) for value in values]
+    assert calculator.read_answers(written, machine, "+") == [str(value) for value in values]
 
 
 @pytest.mark.parametrize(
@@ -55,14 +56,15 @@ def test_answers_are_numbers_without_zeros_before_them(values: list[int], zeros:
      "0+1", "12+\n3+4", "+1", "1//2", "1+2\r\n3+4", "1+²", "sort 3,1", "1" * 1001 + "+1"],
 )  # fmt: skip
 def test_only_lines_alike_are_plain(text: str) -> None:
-    assert (bulk.read(text) is None) == (text != "1+2\n")
+    assert (calculator.read_plain(text) is None) == (text != "1+2\n")
 
 
 def answers(models: Models, member: int, text: str) -> list[str] | None:
     layout, memo = models.layout, models.memo
     assert isinstance(layout, ProgramLayout)
     assert memo is not None
-    return bulk.answers(layout.machine, layout.windows, memo.look(member), text)
+    look = partial(memo.tokens, member=member)
+    return calculator.plain_answers(layout.machine, layout.windows, look, text)
 
 
 @pytest.mark.slow

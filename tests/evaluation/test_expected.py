@@ -2,9 +2,9 @@
 
 import pytest
 
-from curta.evaluation import expected
-from curta.evaluation.expected import Pace
-from curta.evaluation.expected import PartEstimate as Estimate
+from curta.evaluation import suite
+from curta.evaluation.suite import Pace
+from curta.evaluation.suite import PartEstimate as Estimate
 from curta.frontends import api
 from curta.layouts.texts import layout_of
 from curta.model import recipes
@@ -16,7 +16,7 @@ ROPE = {"positions.name": "rope"}
 
 def parts(overrides: dict[str, object], members: int = 1, name: str = "addition") -> list[Estimate]:
     recipe = recipes.resolve(name, overrides, "a test")
-    return expected.part_estimates(recipe, layout_of(recipe), recipe.evaluation, members)
+    return suite.part_estimates(recipe, layout_of(recipe), recipe.evaluation, members)
 
 
 @pytest.mark.parametrize("name", ["sources/range", "sums", "base-16", "fractions"])

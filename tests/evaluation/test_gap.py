@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.evaluation import gap, scoring, suite
+from curta.evaluation import evaluation_set, scoring, suite
 from curta.evaluation.scoring import Models
 from curta.layouts.texts import layout_of
 from curta.problems import tasks
@@ -29,8 +29,8 @@ def models(recipe: Recipe, drawn: tuple[int, ...] = SEEDS) -> Models:
     return Models(stacked, layout, len(SEEDS), seeds=SEEDS)
 
 
-def known_problems(recipe: Recipe) -> gap.TrainedAndHeldOut | None:
-    return gap.known_problems(recipe, layout_of(recipe), recipe.tasks[0], SEEDS)
+def known_problems(recipe: Recipe) -> evaluation_set.TrainedAndHeldOut | None:
+    return evaluation_set.known_problems(recipe, layout_of(recipe), recipe.tasks[0], SEEDS)
 
 
 def keys(problems: list[Problem]) -> set[tuple[int, ...]]:
@@ -135,7 +135,7 @@ WHOLE = tiny.recipe(positions__name="rope", **WATCHED)
 
 @pytest.mark.parametrize(("recipe", "sizes"), [(WINDOW, ["+ 3", "+ 5/2"]), (WHOLE, ["+ 3"])])
 def test_problems_of_training_held_out_ones_and_sizes_are_watched(recipe: Any, sizes: Any) -> None:
-    curves = gap.watched_problems(recipe, layout_of(recipe), SEEDS)
+    curves = evaluation_set.watched_problems(recipe, layout_of(recipe), SEEDS)
     assert list(curves) == ["+ trained", "+ held out", *sizes]
     assert [len(each) for each in curves.values()] == [2, 1, *[1] * len(sizes)]
     assert {len(mine) for each in curves.values() for mine in each} == {12}
@@ -154,14 +154,14 @@ def test_problems_of_training_held_out_ones_and_sizes_are_watched(recipe: Any, s
 )
 def test_only_sizes_are_watched_that_can_be(changes: dict[str, Any]) -> None:
     recipe = tiny.dense(**WATCHED, **changes)
-    assert list(gap.watched_problems(recipe, layout_of(recipe), SEEDS)) == ["+ 3"]
+    assert list(evaluation_set.watched_problems(recipe, layout_of(recipe), SEEDS)) == ["+ 3"]
 
 
 def test_watched_shares_are_of_each_member_and_nothing_is_compiled_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    of, curves = models(WINDOW), gap.watched_problems(WINDOW, layout_of(WINDOW), SEEDS)
-    shares = gap.watched_exact_match(of, curves)
+    of, curves = models(WINDOW), evaluation_set.watched_problems(WINDOW, layout_of(WINDOW), SEEDS)
+    shares = scoring.watched_exact_match(of, curves)
     for member in range(2):
         for label, each in curves.items():
             share = scoring.exact_match(of.only(member), each[member % len(each)]).mean()
@@ -169,6 +169,6 @@ def test_watched_shares_are_of_each_member_and_nothing_is_compiled_again(
     other = models(WINDOW, (8, 9)).stacked
     jax.block_until_ready(other)
     with jax.log_compiles(), caplog.at_level(logging.WARNING):
-        again = gap.watched_exact_match(replace(of, stacked=other), curves)
+        again = scoring.watched_exact_match(replace(of, stacked=other), curves)
     assert [line for line in caplog.messages if line.startswith("Compiling")] == []
-    assert again == gap.watched_exact_match(models(WINDOW, (8, 9)), curves)
+    assert again == scoring.watched_exact_match(models(WINDOW, (8, 9)), curves)

@@ -9,9 +9,8 @@ import optax
 import pytest
 from jaxtyping import Array
 
-from curta.layouts.batches import completion_batch
-from curta.model.decoding import logits_of_windows
-from curta.model.transformer import Transformer
+from curta.layouts.base import completion_batch
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.training import trainer
 from curta.training.records import padded_texts
 from curta.training.trainer import step_keys

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from curta.evaluation import memo, rounding
+from curta.evaluation import rounding, scoring
 from curta.export.base import weights_of
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
@@ -45,7 +45,7 @@ def test_the_bound_is_above_what_single_precision_moves_a_margin(name: str) -> N
     right = exact[np.arange(len(exact)), targets]
     exact[np.arange(len(exact)), targets] = -np.inf
     stacked = jax.tree.map(lambda leaf: leaf[None], model)
-    margin = memo.calculate(stacked, rows, targets).margin[0]
+    margin = scoring.outputs_after(stacked, rows, targets).margin[0]
     moved, bound = (
         np.abs(margin - (right - exact.max(axis=1))),
         rounding.bounds(model, rows, targets),

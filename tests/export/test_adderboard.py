@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.evaluation.memo import Memo
+from curta.evaluation.scoring import Memo
 from curta.export.adderboard import AdderBoard
 from curta.export.base import Exported
 from curta.model.transformer import Transformer, parameters
@@ -60,7 +61,8 @@ def test_sums_are_what_the_model_writes(tmp_path: Path) -> None:
     model, sums = drawn(of, 3), tiny.random_sums(12, 10)
     output = told(exported(of, model, tmp_path), [problem.operands for problem in sums])
     memo = Memo(jax.tree.map(lambda leaf: leaf[None], model), 1, model.positions.cells)
-    machine, windows, look = model.layout.machine, model.layout.windows, memo.look(0)
+    machine, windows = model.layout.machine, model.layout.windows
+    look = partial(memo.tokens, member=0)
     prompts = [model.layout.prompt_tokens(problem) for problem in sums]
     texts = [write(machine, windows, look, [prompt], 12)[0] for prompt in prompts]
     answers = [model.layout.answer(*pair) for pair in zip(sums, texts, strict=True)]

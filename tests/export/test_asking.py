@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.config.task import Task
-from curta.export.base import machine_data
+from curta.export.base import Room, machine_data
 from curta.export.bundle import bundled
-from curta.export.room import Room
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
 from curta.programs import PROGRAMS

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from curta.export.base import machine_data
+from curta.export.base import machine_data, rooms
 from curta.export.huggingface.asking_curta import prompt
-from curta.export.room import rooms
 from curta.model import recipes
 from curta.model.transformer import Transformer
 from curta.programs.machine.writing import write
@@ -99,7 +99,7 @@ def test_a_graph_says_what_it_is_and_writes_as_the_model(
     machine = json.loads(about["machine"])
     held = rooms(run.recipe, member(run))
     assert machine == json.loads(json.dumps(machine_data(layout, held)))
-    look = run.load_models().memo.look(1)
+    look = partial(run.load_models().memo.tokens, member=1)
     for problem in problems("*"):
         tokens = prompt(machine, "*", problem.operands)
         completion = write(layout.machine, layout.windows, look, [tokens], 9)[0]

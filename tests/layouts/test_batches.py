@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from curta.layouts import layout_named
-from curta.layouts.batches import Batch, completion_batch, scored_batch
+from curta.layouts.base import Batch, completion_batch, scored_batch
 from curta.problems.problem import Problem, parse
 from tests import tiny
 

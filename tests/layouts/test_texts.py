@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curta.config import cache as entries
+from curta.config import files
 from curta.config.errors import UserError
 from curta.layouts import texts
 from curta.layouts.texts import layout_of
@@ -67,9 +67,9 @@ def test_what_was_surveyed_is_kept_and_not_surveyed_again(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Any] = []
-    survey = texts.survey
+    survey = texts.survey.survey
     monkeypatch.setattr("curta.programs.machine.survey.TOKENS", 3000)
-    monkeypatch.setattr(texts, "survey", lambda *of: made.append(of) or survey(*of))
+    monkeypatch.setattr(texts.survey, "survey", lambda *of: made.append(of) or survey(*of))
     found = []
     for digits in (3, 3, 4):
         texts._of_programs.cache_clear()
@@ -77,7 +77,7 @@ def test_what_was_surveyed_is_kept_and_not_surveyed_again(
         found.append((layout.machine, layout.windows))
     assert len(made) == len(list(cache.iterdir())) == 2  # other sizes are another survey
     assert same(found[0], found[1])
-    kept = [json.loads(entries.read(path) or b"") for path in cache.iterdir()]
+    kept = [json.loads(files.read_entry(path) or b"") for path in cache.iterdir()]
     assert [one["axes"] for one in kept] == [["place"]] * 2
 
 

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from curta.config.model import ModelConfig
 from curta.config.positions import NoPE, Positions
 from curta.config.recipe import Recipe
+from curta.config.sections import ModelConfig
 from curta.layouts import Text, layout_named
 from curta.layouts.texts import layout_of
 from curta.model import layers, weights
-from curta.model.decoding import logits_of_windows
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.training import records
 from tests import naive, tiny
 

@@ -9,7 +9,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.sections import Training
 from curta.model import recipes
-from curta.model.unread import NEEDS, unread
+from curta.model.recipes import NEEDS, unread
 from curta.runs.comparison_spec import plan
 
 PLAIN, WINDOW = "addition-plain", "addition"

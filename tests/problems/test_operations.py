@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.problems import tasks
-from curta.problems.arithmetic import ARITHMETIC, less
-from curta.problems.digits import NumberBatch
+from curta.problems.arithmetic import ARITHMETIC, NumberBatch, less
 from curta.problems.operations import OPERATIONS, Operation
 from curta.problems.problem import Problem
 from tests import tiny

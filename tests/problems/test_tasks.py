@@ -11,7 +11,7 @@ from jax import Array
 
 from curta.config.task import Task
 from curta.problems import tasks
-from curta.problems.digits import NumberBatch
+from curta.problems.arithmetic import NumberBatch
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem
 from curta.problems.tasks import as_size, problems, sample, slices

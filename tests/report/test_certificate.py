@@ -14,7 +14,7 @@ from rich.console import Console
 
 from curta.evaluation.results import Certificate, ClosureResult, Listing, MemberWindows, Rounding
 from curta.frontends.cli import main
-from curta.frontends.cli.paper import certificate_view
+from curta.frontends.cli.display import certificate_view
 from curta.report.certificate import DRAWN, headline, plain_words
 from curta.runs.run import program_layout
 from tests.made_once import Shared
@@ -105,11 +105,14 @@ def test_a_run_is_shown_by_its_own_machine(
     assert ["sum", "4", "6"] in [line.split() for line in lines]
 
 
-def test_wrong_windows_are_printed_on_squared_paper(shared_runs: Shared) -> None:
+def test_wrong_windows_are_printed_on_squared_paper(
+    shared_runs: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("curta.frontends.cli.display.DRAWN", 1)
     run, out = shared_runs.finished(), io.StringIO()
     content = run.folder.read_certificate()
     assert content is not None
-    Console(file=out, width=80).print(certificate_view(content, program_layout(run), drawn=1))
+    Console(file=out, width=80).print(certificate_view(content, program_layout(run)))
     wrong, text = content.wrong[0], " ".join(out.getvalue().split())
     assert f"writes {wrong.written} where {wrong.expected} is right" in text
     assert f"in {wrong.problem}, after token {wrong.at + 1}" in text

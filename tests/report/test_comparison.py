@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from curta.report.compared import read_comparison
-from curta.report.comparison import write_comparison, write_together
+from curta.report.page import write_comparison, write_together
 from curta.report.rendering import PagePart
 
 from . import sample
@@ -19,7 +19,7 @@ from .parsed import Page, blank, visible
 
 def page_of(folder: Path) -> Page:
     """The page with empty pictures: to draw them takes nearly all of its time."""
-    with patch("curta.report.comparison.svg_element", blank):
+    with patch("curta.report.page.svg_element", blank):
         return Page(write_comparison(folder).read_text("utf-8"))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import curta
-from curta.report.notebook import Rows
+from curta.report.rendering import Rows
 from tests.made_once import Shared
 
 from .parsed import Page

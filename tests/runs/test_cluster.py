@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from curta.config.cluster import Cluster
 from curta.config.errors import UserError
 from curta.config.system import release_lock
 from curta.runs import cluster
-from curta.runs.cluster import ClusterTask, Job, JobFolder, State, System
+from curta.runs.cluster import Cluster, ClusterTask, Job, JobFolder, State, System
 from curta.training import devices
 
 RUNS = tuple("abcdefg")

@@ -8,7 +8,7 @@ import pytest
 
 from curta.config import sections
 from curta.frontends import api
-from curta.runs import comparison, evaluations, life, verify
+from curta.runs import comparison, folders, life, verify
 from curta.runs.folders import evaluation_name
 from curta.runs.run import Run
 from tests.made_once import Shared
@@ -37,7 +37,7 @@ def test_an_evaluation_is_named_after_what_is_different(
     changes: dict[str, object], name: str
 ) -> None:
     settings = replace(USUAL, **changes)  # type: ignore[arg-type]
-    assert evaluation_name(evaluations.changes(USUAL, settings, None)) == name
+    assert evaluation_name(folders.evaluation_changes(USUAL, settings, None)) == name
 
 
 def test_the_recipes_evaluation_stays_and_the_report_has_both(run: Run) -> None:
@@ -90,13 +90,13 @@ def test_a_part_is_evaluated_once_of_the_same_weights_until_the_evaluation_has_e
         return cells
 
     for weights in ("first", "first", "second", "second"):
-        with suppress(KeyboardInterrupt), evaluations.partial_evaluation(path, weights) as keep:
+        with suppress(KeyboardInterrupt), folders.partial_evaluation(path, weights) as keep:
             assert keep(name, lambda weights=weights: part(weights)) == cells
             raise KeyboardInterrupt
     assert calls == ["first", "second"]
     with path.open("a", encoding="utf-8") as file:
         file.write('{"of": "second", "na')  # torn: it is evaluated again
-    with evaluations.partial_evaluation(path, "second") as keep:
+    with folders.partial_evaluation(path, "second") as keep:
         assert keep(name, lambda: part("third")) == cells
         assert keep("another", lambda: part("fourth")) == cells
     assert calls == ["first", "second", "fourth"]

@@ -13,7 +13,7 @@ import curta
 from curta.evaluation import scoring
 from curta.evaluation.generation import completions
 from curta.frontends import api
-from curta.model.decoding import logits_of_windows
+from curta.model.transformer import logits_of_windows
 from curta.problems import tasks
 from curta.problems.problem import parse
 from curta.runs.info import Metric

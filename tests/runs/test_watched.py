@@ -8,7 +8,7 @@ import pytest
 
 import curta
 from curta.config.errors import UserError
-from curta.evaluation import gap
+from curta.evaluation import evaluation_set, scoring
 from curta.frontends import api
 from curta.runs import checkpoints
 from curta.runs.loop import Progress
@@ -64,8 +64,8 @@ def test_what_is_watched_is_in_the_lines_of_its_steps_and_changes_nothing(
         both = losses[step - 5, member] + losses[step, member]
         assert loss == pytest.approx(both / 2, abs=1e-5)
     watched = whole.folder.read_metrics()
-    problems = gap.watched_problems(whole.recipe, whole.layout, whole.seeds)
-    expected = gap.watched_exact_match(whole.load_models(20), problems)
+    problems = evaluation_set.watched_problems(whole.recipe, whole.layout, whole.seeds)
+    expected = scoring.watched_exact_match(whole.load_models(20), problems)
     for row in watched[-2:]:
         assert row.evaluated == {name: shares[row.member] for name, shares in expected.items()}
 

@@ -9,7 +9,7 @@ import numpy as np
 import optax
 import pytest
 
-from curta.config.optimizer import SGD, AdamW, Muon, OptimizerSettings
+from curta.config.sections import SGD, AdamW, Muon, OptimizerSettings
 from curta.layouts import layout_named
 from curta.model.transformer import Transformer
 from curta.training.optimizers import HyperParams, schedule, transformation

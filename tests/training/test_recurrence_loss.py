@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 
 from curta.config.sections import Training
 from curta.layouts import layout_named
-from curta.layouts.batches import completion_batch
+from curta.layouts.base import completion_batch
 from curta.model.transformer import Transformer
 from curta.training import trainer
 from curta.training.trainer import Keys, step_keys

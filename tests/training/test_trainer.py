@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.layouts.batches import completion_batch
+from curta.layouts.base import completion_batch
 from curta.layouts.texts import layout_of
-from curta.model.decoding import logits_of_windows
+from curta.model.transformer import logits_of_windows
 from curta.problems import task_sizes, tasks
 from curta.training import records, trainer
 from curta.training.records import Data

@@ -71,9 +71,3 @@ def check_path(path: str) -> None:
     refuse_if(not path.isprintable(), f"{quoted(path)} has unprintable characters")
     if not path.strip() or any(len(name.encode()) > NAME for name in Path(path).parts):
         raise UserError(f"{quoted(path)} is not a name: a name has 1 to {NAME} characters")
-
-
-def is_name(name: str) -> bool:
-    """Return whether a run can have this name: printable, no path, not hidden."""
-    fits = name.isprintable() and len(name.encode()) <= NAME
-    return fits and bool(name.strip()) and Path(name).name == name and name[0] != "."

@@ -21,10 +21,20 @@ from pydantic import Discriminator, Field, Tag
 
 from curta.config.errors import UserError, quoted, refuse_first, shortened, unknown
 from curta.config.limits import LETTERS
-from curta.config.model import ModelConfig
-from curta.config.optimizer import OPTIMIZERS, AdamW, Optimizer
 from curta.config.positions import T5, Abacus, Positions, RoPE, UserEncoding, Window
-from curta.config.sections import FORMS, LIST, OTHER, TEXT, EvaluationSettings, Training, form
+from curta.config.sections import (
+    FORMS,
+    LIST,
+    OPTIMIZERS,
+    OTHER,
+    TEXT,
+    AdamW,
+    EvaluationSettings,
+    ModelConfig,
+    Optimizer,
+    Training,
+    form,
+)
 from curta.config.task import Task, shares
 from curta.config.typed import MISSPELT, adapter, field_error, validated
 

@@ -18,25 +18,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors.numpy
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 
-from curta.config import cache, typed
+from curta.config import files, typed
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe
 from curta.config.task import Task
-from curta.evaluation import memo, results, rounding
+from curta.evaluation import results, rounding, scoring
 from curta.evaluation.scoring import Models
 from curta.layouts import Layout
 from curta.layouts.texts import cache_path, unchanging
 from curta.problems import task_sizes
 from curta.problems.problem import Problem
-from curta.programs.machine import Program
 from curta.programs.machine.machine import neighbour_name, window_cells
 from curta.programs.machine.recording import WindowIndex, find_query
 from curta.programs.proof import closing
 from curta.programs.proof.closing import list_and_prove
 from curta.programs.proof.listing import DELTA, Lister
-from curta.training.windows import TrainingWindows
+from curta.training.windows import TrainingWindows, WindowRows, WindowTargets
 
 STRANGE = 20
 """Problems that cannot be written which are named one by one."""
@@ -52,8 +51,8 @@ class WindowCatalogue(NamedTuple):
 
     operator: str
     base: int
-    rows: Int[np.ndarray, "windows cells"]
-    targets: Int[np.ndarray, " windows"]
+    rows: WindowRows
+    targets: WindowTargets
     examples: list[Operands]
     """For each window a problem in which it occurs."""
     strange: list[Operands]
@@ -70,35 +69,23 @@ class WindowCatalogue(NamedTuple):
         """Whether no text of any length meets a window that is not in the list."""
         return self.listing.closed and not self.strange
 
-    @property
-    def unwritable(self) -> list[Problem]:
-        return [Problem(self.operator, operands, self.base) for operands in self.strange]
-
 
 def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
     """Return one operator's windows: from the cache, where the same were listed before."""
     assert layout.recorder is not None
     program, budget = layout.recorder.programs[task.operator], recipe.evaluation.certificate
-    if not unchanging(program):
-        return _list(layout, program, task, budget)
+    vocabulary, sizes = layout.recorder.vocabularies[task.operator], task_sizes.sizes(task)
     # All that a list follows from.
-    code = (program.name, program.base, program.file, task.operator, task_sizes.sizes(task), budget)
+    code = (program.name, program.base, program.file, task.operator, sizes, budget)
     machine = (layout.machine.tokens, layout.machine.roles, layout.windows)
     origin = (code, machine, closing.FIRST, closing.SECONDS)
-    path = cache_path("windows", origin, __file__, results.__file__)
-    if (content := cache.read(path)) is not None:
+    path = (
+        cache_path("windows", origin, __file__, results.__file__) if unchanging(program) else None
+    )
+    if path is not None and (content := files.read_entry(path)) is not None:
         return _parsed(content)
-    catalogue = _list(layout, program, task, budget)
-    cache.keep(path, _content(catalogue))
-    return catalogue
-
-
-def _list(layout: Layout, program: Program, task: Task, budget: int) -> WindowCatalogue:
-    """List the windows, and try to prove that there are no others."""
-    assert layout.recorder is not None
-    vocabulary = layout.recorder.vocabularies[task.operator]
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
-    listing, closure = list_and_prove(lister, task_sizes.sizes(task), budget)
+    listing, closure = list_and_prove(lister, sizes, budget)
     table = lister.table
     summary = results.OperatorListing(
         windows=len(table),
@@ -116,7 +103,7 @@ def _list(layout: Layout, program: Program, task: Task, budget: int) -> WindowCa
         views=closure.states,
         seconds=round(closure.seconds, 3),
     )
-    return WindowCatalogue(
+    catalogue = WindowCatalogue(
         operator=program.operator,
         base=program.base,
         rows=table.rows,
@@ -128,6 +115,9 @@ def _list(layout: Layout, program: Program, task: Task, budget: int) -> WindowCa
         listing=summary,
         evidence=closure.evidence,
     )
+    if path is not None:
+        files.keep_entry(path, _content(catalogue))
+    return catalogue
 
 
 def _content(catalogue: WindowCatalogue) -> bytes:
@@ -167,8 +157,8 @@ Say = Callable[[str], None]
 class WindowList(NamedTuple):
     """All windows of a run's programs, each once: this needs no weights."""
 
-    rows: Int[np.ndarray, "windows cells"]
-    targets: Int[np.ndarray, " windows"]
+    rows: WindowRows
+    targets: WindowTargets
     examples: list[Problem]
     """For each window a problem in which it occurs."""
     conflicts: int
@@ -200,10 +190,7 @@ def together(catalogues: Sequence[WindowCatalogue]) -> WindowList:
 
 
 def _added(
-    listed: WindowList,
-    rows: Int[np.ndarray, "windows cells"],
-    targets: Int[np.ndarray, " windows"],
-    examples: Mapping[int, Problem],
+    listed: WindowList, rows: WindowRows, targets: WindowTargets, examples: Mapping[int, Problem]
 ) -> WindowList:
     """Return the list plus those of these windows that it lacks and that have an example."""
     index = WindowIndex(rows.shape[1])
@@ -220,25 +207,9 @@ def _added(
     )
 
 
-def is_wrong(margin: Float[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
-    """Return where a margin is not positive, or no number."""
-    return ~(margin > 0)
-
-
-def is_doubtful(
-    margin: Float[np.ndarray, "..."], bound: Float[np.ndarray, "..."]
-) -> Bool[np.ndarray, "..."]:
-    """Return where another machine may write another token.
-
-    What is rounded there and here may be as far apart as twice the bound on rounding.
-    """
-    return np.abs(margin) <= 2 * bound
-
-
 def certify(
     models: Models,
     recipe: Recipe,
-    seeds: Sequence[int],
     windows: TrainingWindows,
     say: Say,
     prepared: WindowList | None = None,
@@ -258,14 +229,14 @@ def certify(
     rows, targets, catalogues = listed.rows, listed.targets, listed.catalogues
     met, machine = len(rows) - len(prepared.rows), layout.machine
 
-    outputs, bound = memo.calculate(models.stacked, rows, targets), None
+    outputs, bound, doubtful = scoring.outputs_after(models.stacked, rows, targets), None, None
     if not rounding.unbounded(models.stacked):
-        each = [
-            rounding.bounds(models.member(member), rows, targets)
-            for member in range(models.members)
-        ]
-        bound = np.stack(each)
-    wrong, since = is_wrong(outputs.margin), windows.find(rows)
+        members = map(models.member, range(models.members))
+        bound = np.stack([rounding.bounds(model, rows, targets) for model in members])
+        # Another machine may write another token where its margin, off by as much in the other
+        # direction, has another sign.
+        doubtful = (np.abs(outputs.margin) <= 2 * bound).sum(axis=1)
+    wrong, since = ~(outputs.margin > 0), windows.find(rows)  # also where a margin is no number
     by_role = np.bincount(machine.role[rows[:, 0]], minlength=len(machine.roles))
     opened = [
         "; ".join(entry.listing.reasons) or f"{entry.operator}: {entry.listing.open:,} open"
@@ -277,7 +248,11 @@ def certify(
         windows=len(rows),
         met=met,
         conflicts=listed.conflicts + sum(entry.conflicts for entry in catalogues),
-        unwritable=[str(problem) for entry in catalogues for problem in entry.unwritable],
+        unwritable=[
+            str(Problem(entry.operator, operands, entry.base))
+            for entry in catalogues
+            for operands in entry.strange
+        ],
         listing=_listing(catalogues),
         closure=results.ClosureResult(
             not opened,
@@ -307,11 +282,9 @@ def certify(
                 held_out=int((since[member] < 0).sum()),
                 held_out_correct=int(((since[member] < 0) & ~wrong[member]).sum()),
                 margin=float(outputs.margin[member].min()),
-                below_bound=None
-                if bound is None
-                else int(is_doubtful(outputs.margin[member], bound[member]).sum()),
+                below_bound=None if doubtful is None else int(doubtful[member]),
             )
-            for member, seed in enumerate(seeds)
+            for member, seed in enumerate(models.seeds)
         ],
         wrong=[
             results.WrongWindow(
@@ -330,7 +303,7 @@ def certify(
                     rows[window].tolist(),
                 ),
             )
-            for member in range(len(seeds))
+            for member in range(models.members)
             for window in np.flatnonzero(wrong[member])[:NAMED].tolist()
         ],
     )

@@ -654,10 +654,11 @@ class ClosureProof:
             if not all(conditions):
                 raise CheckFailedError("prompts of this format are not supported")
 
-        parts, last = self.form["parts"], self.form["parts"][-1]
-        for part in parts:
+        prompt_parts, last = self.form["parts"], self.form["parts"][-1]
+        for part in prompt_parts:
             part["role"] = part["role"] or {"=": "equals"}.get(part["symbol"], "operator")
-        need(last["kind"] == "sign", len({part["role"] for part in parts}) == len(parts))
+        roles = {part["role"] for part in prompt_parts}
+        need(last["kind"] == "sign", len(roles) == len(prompt_parts))
         square = lambda sign: [sign["at"].get(a, -(n == 0)) for n, a in enumerate(self.names)]
         self.beside = last["step"] is not None
         self.line = [0 if self.beside or n == self.axis else square(last)[n] for n in self.axes]
@@ -666,7 +667,7 @@ class ClosureProof:
         self.everywhere: list[Any] = []
         self.before: dict[int, dict[Cell, int]] = {}  # signs before square 0
         self.many: Any = None  # any number of operands, one a line
-        for part in parts:
+        for part in prompt_parts:
             role, wide = part["role"], self.wide[part["role"]]
             if part["kind"] == "given":
                 along = self.names.index(part["along"])

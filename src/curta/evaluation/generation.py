@@ -19,9 +19,8 @@ from jaxtyping import Array, Int
 from curta.evaluation.results import FirstError, NamedProblem, Written
 from curta.evaluation.scoring import Models, bucket, room_for, scores
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.layouts.batches import prompt_batch
-from curta.model.decoding import decode_step, empty_cache
-from curta.model.transformer import Transformer
+from curta.layouts.base import prompt_batch
+from curta.model.transformer import Transformer, decode_step, empty_cache
 from curta.problems.problem import Problem, answer_text, parse, widths
 from curta.programs.machine.writing import Prompts, complete
 
@@ -112,7 +111,7 @@ def ended(completion: list[int], end: int) -> list[int]:
 def generate(
     models: Models,
     pairs: Sequence[tuple[int, Problem]],
-    bounds: ShapeBounds | None,
+    bounds: ShapeBounds | None = None,
     *,
     limited: bool = False,
 ) -> list[list[int]]:
@@ -141,7 +140,7 @@ def generate(
 
 
 def readable_texts(
-    models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None
+    models: Models, pairs: Sequence[tuple[int, Problem]], bounds: ShapeBounds | None = None
 ) -> list[Written]:
     """Return the limited texts of `generate` as people read them."""
     texts = generate(models, pairs, bounds, limited=True)
@@ -167,7 +166,7 @@ def named(texts: Sequence[str], before: Models, after: Models) -> list[NamedProb
     problems = [parse(text) for text in texts]
     begun, trained = (answers_of_all(models, problems) for models in (before, after))
     return [
-        NamedProblem(problem.operator, str(problem), truth_text(problem), earlier, later)
+        NamedProblem(problem.operator, str(problem), problem.truth_text, earlier, later)
         for problem, earlier, later in zip(problems, begun, trained, strict=True)
     ]
 
@@ -189,14 +188,10 @@ def answers_of_all(models: Models, problems: Sequence[Problem]) -> list[list[Wri
 
     def answer(group: list[Problem]) -> list[list[Written]]:
         pairs = [(member, problem) for member in range(models.members) for problem in group]
-        rows = readable_texts(models, pairs, room_for(models, group))
+        rows = readable_texts(models, pairs)
         return [rows[number :: len(group)] for number in range(len(group))]
 
     return _by_size(problems, answer)
-
-
-def truth_text(problem: Problem) -> str:
-    return answer_text(problem.truth, problem.answer_base)
 
 
 def compared(layout: Layout, problem: Problem, tokens: list[int]) -> Written:

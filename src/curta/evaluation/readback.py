@@ -27,6 +27,7 @@ from jaxtyping import Bool, Int
 from curta.evaluation.results import CertifiedWindows
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.paper import HOME
+from curta.training.windows import WindowRows, WindowTargets
 
 TERMS = 4
 """Most terms of a sum."""
@@ -79,10 +80,7 @@ def algorithm(machine: Machine, windows: Windows, certified: CertifiedWindows, m
 
 
 def read_back(
-    machine: Machine,
-    windows: Windows,
-    rows: Int[np.ndarray, "windows cells"],
-    tokens: Int[np.ndarray, " windows"],
+    machine: Machine, windows: Windows, rows: WindowRows, tokens: WindowTargets
 ) -> list[RoleRule]:
     """Return a function for each role that gives the `tokens` that follow the windows `rows`."""
     roles = machine.role[rows[:, 0]]

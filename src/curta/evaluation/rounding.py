@@ -15,10 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from curta.evaluation.memo import in_blocks
+from curta.evaluation.scoring import in_blocks
 from curta.model.layers import ACTIVATIONS
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer, index_tree
+from curta.training.windows import WindowRows, WindowTargets
 
 UNIT = 2.0**-24
 """Largest relative error of one rounding."""
@@ -84,7 +85,7 @@ def unbounded(model: Transformer) -> str | None:
 
 
 def bounds(
-    model: Transformer, rows: Int[np.ndarray, "windows cells"], targets: Int[np.ndarray, " windows"]
+    model: Transformer, rows: WindowRows, targets: WindowTargets
 ) -> Float[np.ndarray, " windows"]:
     """Return how far rounding can move each margin of one member from its exact value.
 

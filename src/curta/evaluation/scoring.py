@@ -1,7 +1,9 @@
 """Exact match: by one teacher-forced pass, or by looking windows up.
 
 A greedy answer is right exactly if every scored token is the most likely one after the true tokens
-before it, so one pass decides without generating.
+before it, so one pass decides without generating. A model with one attention layer under a window
+is a function of the window: a million problems for all members need one pass over their distinct
+windows, and lookups.
 """
 
 import math
@@ -19,17 +21,24 @@ from jaxtyping import Array, Bool, Float, Int
 from optax import softmax_cross_entropy_with_integer_labels
 
 from curta.config.errors import UserError, shortened
-from curta.evaluation.memo import Memo
 from curta.evaluation.statistics import round_share
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
-from curta.layouts.batches import scored_batch
+from curta.layouts.base import scored_batch
 from curta.model.positions.window import WindowEncoding
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.problems.problem import Problem, answer_text, widths
-from curta.programs.machine.recording import Recording, recorded_windows
+from curta.programs.machine.recording import (
+    RecordedWindows,
+    Recording,
+    WindowIndex,
+    WindowTable,
+    distinct,
+    recorded_windows,
+)
 from curta.training import processes
 from curta.training.records import padded_texts
 from curta.training.trainer import mesh_for, shard
+from curta.training.windows import WindowRows, WindowTargets
 
 CHARACTERS = 60
 """Most characters of a problem, or of an answer, in an error message."""
@@ -45,6 +54,130 @@ BUDGET = 1 << 17
 
 BLOCK = 4096
 """Longest completion that is scored in one piece; longer ones need no more memory."""
+
+BLOCKS = (64, 4096)
+"""Windows of one pass: few sizes, so that few programs are compiled."""
+
+
+class WindowOutputs(NamedTuple):
+    """The next tokens of all members after windows, with losses and margins."""
+
+    token: Int[np.ndarray, "members windows"]
+    """The most likely next token."""
+    loss: Float[np.ndarray, "members windows"]
+    """Cross entropy of the right token, in nats."""
+    margin: Float[np.ndarray, "members windows"]
+    """The right token's logit minus the largest other logit."""
+
+
+def outputs_after(stacked: Transformer, rows: WindowRows, targets: WindowTargets) -> WindowOutputs:
+    """Compute all members on all windows, in blocks.
+
+    Logits 5, 3, 4 with the first right: token 0, margin 1, loss ln(1 + e^-2 + e^-1).
+    """
+    return WindowOutputs(*in_blocks(partial(_outputs, stacked), rows, targets, BLOCKS))
+
+
+def in_blocks(
+    call: Callable[[Array, Array], tuple[Array, ...]],
+    rows: WindowRows,
+    targets: WindowTargets,
+    sizes: Sequence[int],
+) -> list[np.ndarray]:
+    """Return a call's outputs for windows, as arrays (..., windows), in blocks of a few sizes.
+
+    5,000 windows in blocks of 64 or 4,096: one of 4,096, and one of 4,096 that is padded.
+    """
+    blocks, start = [], 0
+    while start < len(rows):
+        size = next((size for size in sizes if size >= len(rows) - start), sizes[-1])
+        block, goals = rows[start : start + size], targets[start : start + size]
+        spare = size - len(block)
+        outputs = call(
+            jnp.asarray(np.pad(block, ((0, spare), (0, 0)))), jnp.asarray(np.pad(goals, (0, spare)))
+        )
+        blocks.append([np.asarray(column)[..., : len(block)] for column in outputs])
+        start += size
+    return [np.concatenate(column, axis=-1) for column in zip(*blocks, strict=True)]
+
+
+@jax.jit
+def _outputs(
+    stacked: Transformer, rows: Int[Array, "windows cells"], targets: Int[Array, " windows"]
+) -> tuple[Array, Array, Array]:
+    def member_outputs(model: Transformer) -> tuple[Array, Array, Array]:
+        logits = logits_of_windows(model, rows)
+        right = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+        others = jnp.where(jnp.arange(logits.shape[1])[None] == targets[:, None], -jnp.inf, logits)
+        loss = jax.nn.logsumexp(logits, axis=1) - right
+        return jnp.argmax(logits, axis=1), loss, right - jnp.max(others, axis=1)
+
+    return jax.lax.map(member_outputs, stacked)
+
+
+class Memo:
+    """The windows so far, and each member's next token after them."""
+
+    def __init__(self, stacked: Transformer, members: int, cells: int) -> None:
+        self.stacked, self.index, self.table = stacked, WindowIndex(cells), WindowTable(cells)
+        self.token = np.zeros((members, 0), np.int32)
+        """The next tokens after the windows of `index`."""
+        self.true = WindowOutputs(self.token, *np.zeros((2, members, 0), np.float32))
+        """What members make of the windows of `table`, those of true texts."""
+        self.examples = dict[int, Problem]()
+        """The first problem with each window that `enter_true` entered, by its number."""
+
+    def tokens(
+        self, rows: Int[np.ndarray, "queries cells"], member: int | Int[np.ndarray, " queries"]
+    ) -> Int[np.ndarray, " queries"]:
+        """Return the next token of a member, or of each window's own member.
+
+        Unknown windows are computed, all at once.
+        """
+        fresh = rows[self.index.find(rows) < 0]
+        if len(fresh):
+            fresh = fresh[distinct(fresh)[0]]
+            targets = np.zeros(len(fresh), np.int32)  # only for losses, which are not needed
+            self._enter(fresh, outputs_after(self.stacked, fresh, targets).token)
+        return self.token[member, self.index.find(rows)]
+
+    def enter_true(
+        self, windows: RecordedWindows, problems: Sequence[Problem]
+    ) -> Int[np.ndarray, " queries"]:
+        """Enter the windows of true texts, those of some problems, and return their numbers.
+
+        Raises UserError if any window is followed by two tokens.
+        """
+        before, number = len(self.table), self.table.add(windows)
+        if self.table.conflicts:
+            raise UserError(
+                "at these sizes two tokens follow one window: `curta check` shows which"
+            )
+        # New windows are the last; `first` is where each occurs first.
+        entered, first = np.unique(number, return_index=True)
+        texts = windows.text[first].tolist()
+        self.examples |= {
+            n: problems[text]
+            for n, text in zip(entered.tolist(), texts, strict=True)
+            if n >= before
+        }
+        return number
+
+    def true_outputs(self) -> WindowOutputs:
+        """Return what members make of true windows; those entered since the last call are new."""
+        count = self.true.token.shape[1]
+        if count < len(self.table):
+            rows = self.table.rows[count:]
+            outputs = outputs_after(self.stacked, rows, self.table.targets[count:])
+            pairs = zip(self.true, outputs, strict=True)
+            self.true = WindowOutputs(*(np.concatenate(pair, axis=1) for pair in pairs))
+            fresh = self.index.find(rows) < 0
+            self._enter(rows[fresh], outputs.token[:, fresh])
+        return self.true
+
+    def _enter(self, rows: WindowRows, token: np.ndarray) -> None:
+        self.index.enter(rows)
+        self.token = np.concatenate([self.token, token], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +264,35 @@ def exact_match(
     return scores(models, problems, bounds).exact_match
 
 
+def own_exact_match(
+    models: Models, each: Sequence[Sequence[Problem]], bounds: ShapeBounds | None
+) -> Bool[np.ndarray, "members problems"]:
+    """Return whether each member answers its own problems; all have as many, or share one list.
+
+    Windowed members look up all windows at once; other members are evaluated one by one.
+    """
+    if len(each) == 1:
+        return exact_match(models, each[0], bounds)
+    if models.memo is None:
+        matches = [exact_match(models.only(m), mine, bounds) for m, mine in enumerate(each)]
+        return np.concatenate(matches)
+    every = exact_match(models, [problem for mine in each for problem in mine], bounds)
+    by_owner = every.reshape(len(each), len(each), -1)  # members, whose problems, problems
+    own_part: Bool[np.ndarray, "members problems"] = np.einsum("mmp->mp", by_owner)
+    return own_part
+
+
+def watched_exact_match(
+    models: Models, curves: dict[str, list[list[Problem]]]
+) -> dict[str, list[float]]:
+    """Return exact match of every member, for each curve."""
+    shares = {}
+    for name, each in curves.items():
+        bounds = room_for(models, [problem for mine in each for problem in mine])
+        shares[name] = rounded(own_exact_match(models, each, bounds).mean(axis=1))
+    return shares
+
+
 def scores(
     models: Models,
     problems: Sequence[Problem],
@@ -200,9 +362,8 @@ def right_text(layout: Layout, problem: Problem) -> tuple[list[int], int]:
     tokens, prompt = layout.tokens_of(problem)
     by_program = layout.machine is not None
     if by_program and (answer := layout.answer(problem, tokens[prompt:])) != problem.truth:
-        base = problem.answer_base
-        wrong = "no answer" if answer is None else answer_text(answer, base)
-        texts = (wrong, str(problem), answer_text(problem.truth, base))
+        wrong = "no answer" if answer is None else answer_text(answer, problem.answer_base)
+        texts = (wrong, str(problem), problem.truth_text)
         wrong, question, truth = (shortened(text, CHARACTERS) for text in texts)
         raise UserError(
             f"the program writes {wrong} for {question}, and the truth is {truth}:"

@@ -10,23 +10,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
 from curta.config.errors import UserError
+from curta.config.positions import Window
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.sections import EvaluationSettings
+from curta.config.table import spanned
 from curta.config.task import Task
-from curta.evaluation import evaluation_set, gap, results
-from curta.evaluation.evaluation_set import drawn, drawn_slices, size_name, within
-from curta.evaluation.generation import MOST_NATS, compared, generate, readable_texts, truth_text
-from curta.evaluation.results import Evaluation, Example, Gap, Grid, SliceResult
-from curta.evaluation.scoring import Models, exact_match, room_for, rounded, scores
-from curta.layouts import Layout, ShapeBounds
-from curta.model import unread
+from curta.evaluation import evaluation_set, results, scoring
+from curta.evaluation.evaluation_set import drawn, drawn_slices, size_name, slices, within
+from curta.evaluation.generation import MOST_NATS, compared, generate, readable_texts
+from curta.evaluation.results import Evaluation, Example, Gap, Grid, Share, SliceResult
+from curta.evaluation.scoring import Models, bucket, exact_match, room_for, rounded, scores
+from curta.layouts import Layout
+from curta.layouts.texts import layout_of
+from curta.model import model_cost, recipes
 from curta.problems import task_sizes, tasks
 from curta.problems.operations import OPERATIONS, Operation, operation_named
 from curta.problems.problem import Problem, widths
@@ -63,7 +66,7 @@ def fresh(name: str, find: Find) -> PartResult:
 def settings_of(recipe: Recipe, layout: Layout, changes: Mapping[str, Any]) -> EvaluationSettings:
     """Return the recipe's section with fields changed; UserError for fields without effect."""
     settings = changed_evaluation(recipe.evaluation, changes)
-    for path, error in unread.unread(replace(recipe, evaluation=settings)).items():
+    for path, error in recipes.unread(replace(recipe, evaluation=settings)).items():
         if path.removeprefix("evaluation.") in changes:
             raise error
     for name in settings.layouts:
@@ -143,8 +146,8 @@ def evaluate(
     ]
     gaps, with_settings = list[Gap](), replace(recipe, evaluation=settings)
     for task in recipe.tasks:
-        if models.seeds and gap.can_be_known(models.layout, task):
-            find_gap = partial(gap.measure, models, with_settings, task)
+        if models.seeds and evaluation_set.can_be_known(models.layout, task):
+            find_gap = partial(measure_gap, models, with_settings, task)
             gaps += measure(f"{task.operator}, trained on and held out", find_gap)
     return Evaluation(
         seed=settings.seed,
@@ -265,9 +268,9 @@ def generate_examples(
     sets = drawn_slices(models.layout, operator, size, 2, settings.seed + 1)
     problems = list(chain.from_iterable(sets.values()))
     pairs = [(member, problem) for member in range(models.members) for problem in problems]
-    rows = readable_texts(models, pairs, room_for(models, problems))
+    rows = readable_texts(models, pairs)
     return [
-        Example(str(problem), truth_text(problem), row.answer, member, row.text, row.first_error)
+        Example(str(problem), problem.truth_text, row.answer, member, row.text, row.first_error)
         for (member, problem), row in zip(pairs, rows, strict=True)
     ]
 
@@ -297,10 +300,22 @@ def _evaluated(
         ]
         # An answer may be right although its working is not.
         right = [
-            (row.first_error is None, row.answer == truth_text(problem))
+            (row.first_error is None, row.answer == problem.truth_text)
             for (_, problem), row in zip(pairs, sample_texts, strict=True)
         ]
         same, correct = np.moveaxis(np.reshape(right, (models.members, count, 2)), -1, 0)
+        # The first wrong answer of each member; one that is not in the sample is generated.
+        matches, errors = part.exact_match, list[results.WrongAnswer]()
+        first = {m: int(np.argmin(match)) for m, match in enumerate(matches) if not match.all()}
+        repeat = count if models.memo is None else 1  # as many as what is compiled writes
+        pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
+        further = iter(readable_texts(models, pairs, bounds)[::repeat])
+        for member, number in first.items():
+            problem = problems[number]
+            row = sample_texts[member * count + number] if number < count else next(further)
+            if row.first_error is not None:
+                place = row.answer, member, row.first_error
+                errors.append(results.WrongAnswer(str(problem), problem.truth_text, *place))
         rows.append(
             SliceResult(
                 operator=every[0].operator,
@@ -317,35 +332,163 @@ def _evaluated(
                     agrees=bool((same == part.exact_match[:, :count]).all()),
                     tokens_per_second=round(sum(map(len, texts)) / seconds),
                 ),
-                errors=_errors(models, problems, part.exact_match, sample_texts, bounds),
+                errors=errors,
             )
         )
     return rows
 
 
-def _errors(
-    models: Models,
-    problems: Sequence[Problem],
-    exact_match: Bool[np.ndarray, "members problems"],
-    sample_texts: Sequence[results.Written],
-    bounds: ShapeBounds | None,
-) -> list[results.WrongAnswer]:
-    """Return the first wrong answer of each member that has any.
+def measure_gap(models: Models, recipe: Recipe, task: Task) -> list[Gap]:
+    """Return the gap of every member on a task; empty where problems cannot be told apart."""
+    problems = evaluation_set.known_problems(recipe, models.layout, task, models.seeds)
+    if problems is None:
+        return []
+    every = [*chain.from_iterable(problems.trained), *problems.held_out]
+    bounds = room_for(models, every)
 
-    `sample_texts` has each member's texts of the first problems; one of a later is generated.
+    def share(match: Bool[np.ndarray, "members problems"]) -> Share:
+        return Share(match.shape[1], rounded(match.mean(axis=1)))
+
+    trained = share(scoring.own_exact_match(models, problems.trained, bounds))
+    held_out = share(exact_match(models, problems.held_out, bounds))
+    twins = share(exact_match(models, problems.twins, bounds)) if problems.twins else None
+    pairs = zip(trained.exact_match, held_out.exact_match, strict=True)
+    gap = [round(ours - other, 6) for ours, other in pairs]
+    values = "{}..{}".format(*task.values) if task.values else ""
+    operands = values or spanned(task_sizes.span(task), "digit")
+    return [Gap(task.operator, operands, trained, held_out, gap, twins)]
+
+
+# How long an evaluation takes: estimated before it begins, to a factor of three, which is enough to
+# tell seconds from hours; corrected by the parts that are finished.
+
+COMPILING = 4.0
+"""Seconds to compile a program for a model of whole texts, for each shape of them."""
+
+LOOKED_UP, WRITTEN = 3e5, 4e3
+"""Tokens a second whose windows are looked up, for windowed models; and tokens a second of all
+generated samples, which are written side by side.
+"""
+
+DRAWN = 5e4
+"""Problems a second that a program draws: all problems of training are redrawn to find new ones."""
+
+TRUST = 5.0
+"""Weight of the estimate, in seconds, beside the time that finished parts have taken."""
+
+
+class PartEstimate(NamedTuple):
+    """A part of an evaluation, as `suite` names it, and its seconds."""
+
+    name: str
+    seconds: float
+
+
+def part_estimates(
+    recipe: Recipe, layout: Layout, settings: EvaluationSettings, members: int
+) -> list[PartEstimate]:
+    """Estimate the parts of an evaluation, in order; sizes may be left out as it goes on."""
+    window, estimates = isinstance(recipe.positions, Window), list[PartEstimate]()
+    shapes = set[object]()
+
+    def per_problem(operator: str, digits: tuple[int, ...]) -> float:
+        """Return the seconds of one problem; windows of all members are looked up at once."""
+        tokens = layout.estimate_tokens(operator, digits)
+        if window:
+            return tokens / LOOKED_UP
+        return members * model_cost.pass_seconds(recipe, layout, tokens)
+
+    def add(
+        name: str, operator: str, digits: tuple[int, ...], problems: int, samples: int = 0
+    ) -> None:
+        """Add a part whose operands have so many digits; a sample of each slice is written too."""
+        seconds = problems * per_problem(operator, digits)
+        if window:
+            seconds += samples * layout.estimate_tokens(operator, digits) / WRITTEN
+        shape = window or (operator, *(bucket(n) if layout.linear else n for n in digits))
+        seconds += 0.0 if shape in shapes else COMPILING
+        shapes.add(shape)
+        estimates.append(PartEstimate(name, seconds))
+
+    operators = {task.operator: operation_named(task.operator) for task in recipe.tasks}
+    for operator in operators:
+        samples = len(slices(layout, operator))
+        for size in settings.sizes(operator):
+            digits, problems = as_size(size, operator), settings.count * samples
+            add(size_name(operator, size), operator, digits, problems, samples)
+    for operator, operation in operators.items():
+        if settings.grid and operation.least == 2:
+            half = 1 + settings.grid // 2
+            problems = settings.grid_count * settings.grid**2
+            add(f"grid of {operator}", operator, (half, half), problems)
+    for operator, operation in operators.items():
+        if settings.table and operation.takes(2):
+            width = len(str(settings.table))
+            add(f"all of {operator}", operator, (width, width), settings.table**2)
+    for task in recipe.tasks:
+        if evaluation_set.can_be_known(layout, task):
+            recorded = layout.machine is not None
+            count = settings.held_out * (1 + members if recorded else 2)
+            seconds = count * per_problem(task.operator, task_sizes.widest(task))
+            if recorded and not task.values:
+                seconds += recipe.training.problems * members / DRAWN
+            estimates.append(PartEstimate(f"{task.operator}, trained on and held out", seconds))
+    return estimates
+
+
+def total(recipe: Recipe, layout: Layout, members: int) -> float:
+    """Estimate the seconds of an evaluation that leaves no size out."""
+    return sum(part.seconds for part in part_estimates(recipe, layout, recipe.evaluation, members))
+
+
+def whole(name: str, recipe: Recipe, members: int) -> PartEstimate:
+    """Estimate the training and the evaluation of a recipe together."""
+    training = model_cost.estimate(recipe, members).operations / model_cost.REACHED.here
+    return PartEstimate(name, training + total(recipe, layout_of(recipe), members))
+
+
+class Pace:
+    """Progress and remaining time of an evaluation, from its finished parts."""
+
+    def __init__(
+        self, estimates: Sequence[PartEstimate], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.estimates, self.clock, self.begun = estimates, clock, clock()
+        self.places = {part.name: place for place, part in enumerate(estimates)}
+        self.place, self.since = -1, self.begun
+        """The current part, and when it began."""
+        self.expected = 0.0
+        """Seconds that were estimated for the parts before it."""
+
+    def at(self, name: str) -> str:
+        """Return the progress at a part: `2 of 4, about 30 s left`; `again` for an unknown part."""
+        if name not in self.places:
+            return "again"
+        if self.places[name] != self.place:
+            if self.place >= 0:
+                self.expected += self.estimates[self.place].seconds
+            self.place, self.since = self.places[name], self.clock()
+        pace = (self.since - self.begun + TRUST) / (self.expected + TRUST)
+        ahead = sum(part.seconds for part in self.estimates[self.place :]) * pace
+        left = duration(ahead - (self.clock() - self.since))
+        return f"{self.place + 1} of {len(self.estimates)}, about {left} left"
+
+    def added(self, say: Callable[[str], None]) -> Callable[[str], None]:
+        """Return `say` with the remaining time after a part's name; other words unchanged."""
+
+        def say_with_time(text: str) -> None:
+            name = text.partition(": ")[0]
+            say(f"{text} ({self.at(name)})" if name in self.places else text)
+
+        return say_with_time
+
+
+def duration(seconds: float) -> str:
+    """Format a duration.
+
+    >>> duration(5.2), duration(130), duration(9000)
+    ('5 s', '2 min', '2.5 h')
     """
-    first = {m: int(np.argmin(row)) for m, row in enumerate(exact_match) if not row.all()}
-    count = len(sample_texts) // models.members
-    repeat = count if models.memo is None else 1  # as many as what is compiled writes
-    pairs = [(m, problems[n]) for m, n in first.items() if n >= count for _ in range(repeat)]
-    further = iter(readable_texts(models, pairs, bounds)[::repeat])
-    errors = list[results.WrongAnswer]()
-    for member, number in first.items():
-        problem = problems[number]
-        row = sample_texts[member * count + number] if number < count else next(further)
-        if row.first_error is not None:
-            truth = truth_text(problem)
-            errors.append(
-                results.WrongAnswer(str(problem), truth, row.answer, member, row.first_error)
-            )
-    return errors
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

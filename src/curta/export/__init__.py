@@ -4,8 +4,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curta.config.errors import UserError
-from curta.config.registry import Registry
+from curta.config.errors import Registry, UserError
 from curta.runs import folders, ownership
 from curta.runs.folders import Folder
 from curta.runs.info import Origin

@@ -19,9 +19,8 @@ from curta.config import files
 from curta.config.positions import CoupledSinusoidal, Window
 from curta.config.recipe import Recipe, short
 from curta.config.table import spanned
-from curta.export.base import Exported, Exporter, machine_data, weights_of
+from curta.export.base import Exported, Exporter, machine_data, rooms, weights_of
 from curta.export.bundle import bundled
-from curta.export.room import rooms
 from curta.layouts.direct import ColumnsLayout
 from curta.model.positions.vectors import CoupledSinusoidalEncoding
 from curta.model.transformer import parameters

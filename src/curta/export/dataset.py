@@ -26,9 +26,8 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray, UInt
 
 from curta.config import files
-from curta.config.errors import UserError
+from curta.config.errors import UserError, optional_module
 from curta.config.recipe import Recipe, dump
-from curta.config.registry import optional_module
 from curta.config.sections import EvaluationSettings
 from curta.config.task import Task, shares
 from curta.evaluation.evaluation_set import drawn, slices
@@ -38,7 +37,7 @@ from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.layouts.texts import layout_of
 from curta.problems import task_sizes, tasks
-from curta.problems.digits import NumberBatch
+from curta.problems.arithmetic import NumberBatch
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, answer_text, widths
 from curta.problems.problem_table import fingerprint

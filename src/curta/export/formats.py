@@ -6,8 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curta.config.errors import unknown
-from curta.config.registry import optional_module
+from curta.config.errors import optional_module, unknown
 
 DataRow = dict[str, Any]
 """A problem as it is written, by column."""

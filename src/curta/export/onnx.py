@@ -28,10 +28,9 @@ from jax.extend.core import jaxpr_as_fun
 from jaxtyping import Array, Float, Int
 
 from curta.config import files
+from curta.config.errors import optional_module
 from curta.config.recipe import dump
-from curta.config.registry import optional_module
-from curta.export.base import Exported, Exporter, machine_data
-from curta.export.room import limits, prompt_rules, rooms
+from curta.export.base import Exported, Exporter, limits, machine_data, prompt_rules, rooms
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.model.inspection import all_logits
 from curta.model.layers import KVHeads, Logits, Tokens

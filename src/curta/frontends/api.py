@@ -14,9 +14,9 @@ from curta.config.errors import UserError, quoted
 from curta.config.recipe import Recipe
 from curta.config.table import Table
 from curta.export.formats import format_named
-from curta.model import recipes, unread
+from curta.model import recipes
 from curta.probes.base import ProbeTable
-from curta.report.notebook import Rows
+from curta.report.rendering import Rows
 from curta.report.tables import of_comparison, of_run
 from curta.runs import comparison_spec, folders, ownership, trackers
 from curta.runs.info import AS_USUAL, Tracking
@@ -124,8 +124,8 @@ def data(
     if not 1 <= rows <= limits.ROWS:
         raise UserError(f"--rows must be 1 to {limits.ROWS:,}, not {quoted(rows)}")
     for path in settings:
-        unread.check_data_field(path)
-    resolved = recipes.resolve(recipe, settings, f"recipe {recipe!r}", needs=unread.DATA_NEEDS)
+        recipes.check_data_field(path)
+    resolved = recipes.resolve(recipe, settings, f"recipe {recipe!r}", needs=recipes.DATA_NEEDS)
     from curta.export import dataset
 
     _configure()
@@ -200,8 +200,8 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
     place = None if out is None else Path(out)
     if len(words) == 1 and not folders.is_comparison(words[0]):
         return load(words[0]).write_report(place, evaluation)
-    from curta.export import html
-    from curta.report.comparison import write_together
+    from curta.export.html.page import trained_at_work
+    from curta.report.page import write_together
     from curta.runs import comparison
 
     if len(words) == 1:
@@ -215,7 +215,7 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
         _configure()
         paths, results = {run.name: run.path for run in runs}, comparison.beside(runs, evaluation)
         default = folders.root() / "reports" / name
-    work = html.trained_at_work(map(folders.Folder, paths.values()))
+    work = trained_at_work(map(folders.Folder, paths.values()))
     return write_together(place or default, results, paths, work, evaluation)
 
 

@@ -46,7 +46,7 @@ class RunListing:
     @property
     def calculates(self) -> bool:
         """Whether there can be a page in which a member calculates."""
-        from curta.export.html import page_refusal
+        from curta.export.html.page import page_refusal
 
         if self.info is None or not (self.info.checkpoint and self.positions):
             return False

@@ -8,7 +8,7 @@ from curta.config.errors import UserError, notify, refuse_if
 from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.table import sized
-from curta.evaluation import expected
+from curta.evaluation import suite
 from curta.evaluation.evaluation_set import drawn, refusal, size_name
 from curta.evaluation.scoring import right_text
 from curta.layouts import Layout
@@ -111,14 +111,14 @@ def affordable(
         return recipe
     settings, sizes, out = recipe.evaluation, dict[str, Any](), list[str]()
     estimates = {
-        part.name: part for part in expected.part_estimates(recipe, layout, settings, members)
+        part.name: part for part in suite.part_estimates(recipe, layout, settings, members)
     }
     for task in recipe.tasks:
         affordable_sizes: list[int | str] = []
         for size in settings.sizes(task.operator):
             part = estimates[size_name(task.operator, size)]
             if affordable_sizes and part.seconds > LONG:
-                out.append(f"{part.name} (about {expected.duration(part.seconds)})")
+                out.append(f"{part.name} (about {suite.duration(part.seconds)})")
             else:
                 affordable_sizes.append(size)
         sizes[task.operator] = tuple(affordable_sizes)

@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from curta.config.registry import Registry
+from curta.config.errors import Registry
 from curta.problems.operations import MODULI
 
 if TYPE_CHECKING:

@@ -30,8 +30,7 @@ from curta.layouts.base import (
     ordered,
     tabulated,
 )
-from curta.problems.arithmetic import ARITHMETIC, less
-from curta.problems.digits import NumberBatch, places
+from curta.problems.arithmetic import ARITHMETIC, NumberBatch, less, places
 from curta.problems.numerals import to_text
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, widths

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 
 from curta.config.errors import UserError, unknown
 from curta.layouts.base import Automaton, Layout, ShapeBounds, Text, TokenPositions, TokenRole
-from curta.problems.digits import NumberBatch
+from curta.problems.arithmetic import NumberBatch
 from curta.problems.operations import Answer, operation_named
 from curta.problems.problem import Problem, widths
 from curta.problems.sizes import OperandLimits, Sizes

@@ -24,9 +24,8 @@ from curta.layouts.base import (
     number_pattern,
 )
 from curta.layouts.direct import DirectLayout, Piece, SumLayout, flipped, number
-from curta.problems import digits
-from curta.problems.arithmetic import ARITHMETIC, less
-from curta.problems.digits import NumberBatch, places
+from curta.problems import arithmetic
+from curta.problems.arithmetic import ARITHMETIC, NumberBatch, less, places
 from curta.problems.numerals import to_digits, to_int, to_text
 from curta.problems.operations import OPERATIONS, SIGNS, Answer
 from curta.problems.problem import Problem
@@ -423,11 +422,11 @@ class Residues(DirectLayout):
 
     def tokens(self, operator: str, operands: NumberBatch, bounds: ShapeBounds) -> Text:
         """`12+5=17` is 12, the token of `+`, 5, the token of `=`, 17."""
-        first, second = digits.residue(operands.digits, self.modulus).T
+        first, second = arithmetic.residue(operands.digits, self.modulus).T
         answer = ARITHMETIC[operator].answer(operands).digits[:, 0]
         mark = jnp.full_like(first, self.code(self.prompt_format(operator).between))
         equals = jnp.full_like(first, self.code("="))
-        text = [first, mark, second, equals, digits.residue(answer, self.modulus)]
+        text = [first, mark, second, equals, arithmetic.residue(answer, self.modulus)]
         lengths = jnp.full_like(first, bounds.total)
         return Text(jnp.stack(text, axis=1), jnp.full_like(first, bounds.prompt), lengths)
 

@@ -7,20 +7,17 @@ from functools import lru_cache
 from pathlib import Path
 
 from curta import programs
-from curta.config import cache
+from curta.config import files
 from curta.config.errors import UserError, unknown
-from curta.config.files import cache_folder
 from curta.config.recipe import Recipe
 from curta.config.task import Task
 from curta.layouts import Layout, layout_named
 from curta.layouts.program import ProgramLayout
 from curta.problems import task_sizes
 from curta.programs import PROGRAMS
-from curta.programs.machine import Program, store
-from curta.programs.machine import survey as surveys
+from curta.programs.machine import Program, store, survey
 from curta.programs.machine.check import refuse_wrong
 from curta.programs.machine.machine import Machine, Neighbour, Windows
-from curta.programs.machine.survey import survey
 from curta.programs.user import registry
 
 
@@ -73,14 +70,14 @@ def _of_programs(
     path = content = None
     if all(map(unchanging, chosen)):
         origins = [[(p.name, p.base, p.file) for p in group] for group in (chosen, more)]
-        path = cache_path("machines", (sizes, origins, surveys.TOKENS))
-        content = cache.read(path)
+        path = cache_path("machines", (sizes, origins, survey.TOKENS))
+        content = files.read_entry(path)
     if content is not None:
         machine, windows = store.load(json.loads(content), "the cache")
     else:
-        machine, windows = survey(chosen, sizes, more)
+        machine, windows = survey.survey(chosen, sizes, more)
     if path is not None and content is None:
-        cache.keep(path, json.dumps(store.dump(machine, windows)).encode())
+        files.keep_entry(path, json.dumps(store.dump(machine, windows)).encode())
     roles = [role.name for role in machine.roles]
     for role, texts in neighbours:
         if role not in roles:
@@ -94,7 +91,7 @@ def cache_path(kind: str, origin: object, *sources: str) -> Path:
     key = hashlib.sha256(repr(origin).encode())
     for source in (*sorted(Path(programs.__file__).parent.rglob("*.py")), *map(Path, sources)):
         key.update(source.read_bytes())
-    return cache_folder() / kind / key.hexdigest()[:32]
+    return files.cache_folder() / kind / key.hexdigest()[:32]
 
 
 def unchanging(program: Program) -> bool:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from curta.config.model import Bias, DropoutSite, ModelConfig
+from curta.config.sections import Bias, DropoutSite, ModelConfig
 from curta.layouts import TokenPositions
 from curta.model.weights import Weight, constant, normal
 

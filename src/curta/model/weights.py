@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from curta.config.model import ModelConfig
+from curta.config.sections import ModelConfig
 
 if TYPE_CHECKING:
     from curta.model.layers import AttentionWeights

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.config import files, typed
-from curta.config.errors import UserError
+from curta.config.errors import Registry, UserError
 from curta.config.recipe import Recipe
-from curta.config.registry import Registry
 from curta.config.task import Task
 from curta.programs.user import userfiles
 from curta.programs.user.userfiles import watched

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from curta.config.recipe import Recipe
     from curta.evaluation.scoring import Models
     from curta.model.transformer import Transformer
-    from curta.probes.inside.windows import WindowRows, WindowTargets
     from curta.probes.subject import Subject
+    from curta.training.windows import WindowRows, WindowTargets
 
 TEXTS = 20
 """Most columns of a table whose cells show their numbers."""

@@ -1,4 +1,8 @@
-"""Operations on digit arrays, on the device, for training on published layouts.
+"""Numbers as arrays of digits, and operations on them, on the device, for any length.
+
+Numbers are int32 arrays of decimal digits, least significant first, padded with zeros at the most
+significant end. Training on published layouts computes its data this way without leaving the
+device; `operations`, in Python's ints, is what it must agree with.
 
 Each operation has special cases, which turn random problems into rare ones. Training draws a share
 of its problems from them (`task.special`), and each is a slice of the evaluation, so a report shows
@@ -8,15 +12,218 @@ is used twice is shifted the second time (`>> 8`), so that the two choices are i
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt
 
-from curta.config.registry import Registry
-from curta.problems import digits
-from curta.problems.digits import NumberBatch, cut
+from curta.config.errors import Registry
 from curta.problems.operations import OPERATIONS, SIGNS
+
+
+class NumberBatch(NamedTuple):
+    """The numbers of a batch of problems, least significant digit first; length 0: no number."""
+
+    digits: Int[Array, "batch numbers width"]
+    lengths: Int[Array, "batch numbers"]
+
+
+def add(a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]) -> Int[Array, "*batch more"]:
+    """Return the sum of two numbers, one digit wider than the operands.
+
+    >>> add(jnp.array([8, 9]), jnp.array([5, 0])).tolist()  # 98 + 5
+    [3, 0, 1]
+    """
+    sums = a + b
+    return carried(jnp.concatenate([sums, jnp.zeros_like(sums[..., :1])], axis=-1))
+
+
+def carried(columns: Int[Array, "*batch width"]) -> Int[Array, "*batch width"]:
+    """Propagate the carries of columns that may hold more than nine; the last must not overflow.
+
+    A scan over places: one pass, however far carries run.
+
+    >>> carried(jnp.array([13, 9, 0])).tolist()
+    [3, 0, 1]
+    """
+
+    def place(carry: Array, column: Array) -> tuple[Array, Array]:
+        total = column + carry
+        return total // 10, total % 10
+
+    return _ripple(place, columns)
+
+
+def subtract(
+    a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]
+) -> tuple[Int[Array, "*batch width"], Bool[Array, "*batch width"]]:
+    """Return the digits of a - b, modulo 10^width, and whether each place borrows.
+
+    The last place borrows if and only if a < b.
+
+    >>> [part.tolist() for part in subtract(jnp.array([2, 1]), jnp.array([5, 0]))]  # 12 - 5
+    [[7, 0], [True, False]]
+    """
+
+    def place(borrow: Array, column: Array) -> tuple[Array, tuple[Array, Array]]:
+        total = column - borrow
+        return (total < 0).astype(total.dtype), (total % 10, total < 0)
+
+    return _ripple(place, a - b)
+
+
+def distance(
+    a: Int[Array, "*batch width"], b: Int[Array, "*batch width"]
+) -> tuple[Int[Array, "*batch width"], Bool[Array, "*batch"]]:
+    """Return the digits of |a - b|, and whether a < b.
+
+    >>> [part.tolist() for part in distance(jnp.array([5, 0]), jnp.array([2, 1]))]  # 5 and 12
+    [[7, 0], True]
+    """
+    (down, borrows), (up, _) = subtract(a, b), subtract(b, a)
+    less = borrows[..., -1]
+    return jnp.where(less[..., None], up, down), less
+
+
+def multiply(
+    a: Int[Array, "*batch first"], b: Int[Array, "*batch second"]
+) -> Int[Array, "*batch both"]:
+    """Return the product, as wide as both factors together.
+
+    >>> multiply(jnp.array([2, 1]), jnp.array([5])).tolist()  # 12 x 5
+    [0, 6, 0]
+    """
+    width = a.shape[-1] + b.shape[-1]
+    row = jnp.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, b.shape[-1])])
+
+    def add_row(columns: Array, factor: tuple[Array, Array]) -> tuple[Array, None]:
+        place, digit = factor
+        return columns + jnp.roll(row, place, axis=-1) * digit[..., None], None
+
+    places = jnp.arange(b.shape[-1])
+    columns = jnp.zeros((*a.shape[:-1], width), a.dtype)
+    return carried(jax.lax.scan(add_row, columns, (places, jnp.moveaxis(b, -1, 0)))[0])
+
+
+def divide(
+    a: Int[Array, "batch first"], b: Int[Array, "batch second"]
+) -> tuple[Int[Array, "batch first"], Int[Array, "batch second"]]:
+    """Return quotient and remainder by long division; the divisor must not be zero.
+
+    >>> [part.tolist() for part in divide(jnp.array([[7, 1]]), jnp.array([[5]]))]  # 17 by 5
+    [[[3, 0]], [[2]]]
+    """
+    divisor = jnp.pad(b, ((0, 0), (0, 1)))
+
+    def step(remainder: Array, digit: Array) -> tuple[Array, Array]:
+        remainder, count = jnp.concatenate([digit[:, None], remainder[:, :-1]], axis=1), 0 * digit
+        for _ in range(9):  # subtract the divisor as often as it fits
+            less, borrows = subtract(remainder, divisor)
+            fits = ~borrows[:, -1]
+            remainder = jnp.where(fits[:, None], less, remainder)
+            count = count + fits.astype(count.dtype)
+        return remainder, count
+
+    remainder, quotient = jax.lax.scan(step, jnp.zeros_like(divisor), a.T[::-1])
+    return quotient[::-1].T, remainder[:, :-1]
+
+
+def ascending(numbers: NumberBatch) -> NumberBatch:
+    """Sort the numbers of each problem in ascending order, absent ones last; stable.
+
+    >>> digits = jnp.array([[[7, 0], [2, 1], [3, 0]]])  # 7, 12, 3
+    >>> ascending(NumberBatch(digits, jnp.array([[1, 2, 1]]))).digits.tolist()
+    [[[3, 0], [7, 0], [2, 1]]]
+    """
+    places = order(numbers)
+    digits = jnp.take_along_axis(numbers.digits, places[..., None], axis=1)
+    return NumberBatch(digits, jnp.take_along_axis(numbers.lengths, places, axis=1))
+
+
+def order(numbers: NumberBatch) -> Int[Array, "batch numbers"]:
+    """Return the places of each problem's numbers in ascending order, absent ones last.
+
+    >>> order(NumberBatch(jnp.array([[[7, 0], [2, 1], [3, 0]]]), jnp.array([[1, 2, 1]]))).tolist()
+    [[2, 0, 1]]
+    """
+    width = numbers.digits.shape[-1]
+    keys = [numbers.digits[..., place] for place in range(width)]
+    return jnp.lexsort((*keys, numbers.lengths == 0), axis=-1)
+
+
+def reverse(
+    digits: Int[Array, "*batch width"], lengths: Int[Array, "*batch"]
+) -> Int[Array, "*batch width"]:
+    """Return the first `lengths` digits in opposite order.
+
+    >>> reverse(jnp.array([1, 2, 3, 0]), jnp.array(3)).tolist()
+    [3, 2, 1, 0]
+    """
+    source = lengths[..., None] - 1 - places(digits)
+    reversed_digits = jnp.take_along_axis(digits, jnp.maximum(source, 0), axis=-1)
+    return jnp.where(source >= 0, reversed_digits, 0)
+
+
+def residue(digits: Int[Array, "*batch width"], modulus: int) -> Int[Array, "*batch"]:
+    """Return the remainder of a number of any length; ten times the modulus must fit 32 bits.
+
+    >>> residue(jnp.array([0, 0, 2]), 97).tolist()  # 200
+    6
+    """
+
+    def place(remainder: Array, digit: Array) -> tuple[Array, None]:
+        return (10 * remainder + digit) % modulus, None
+
+    highest_first = jnp.moveaxis(digits, -1, 0)[::-1]
+    return jax.lax.scan(place, jnp.zeros_like(highest_first[0]), highest_first)[0]
+
+
+def of_ints(values: Int[Array, "*batch"], high: int) -> Int[Array, "*batch width"]:
+    """Return the digits of whole numbers up to `high`, as many as `high` has.
+
+    >>> of_ints(jnp.array([7, 42]), 100).tolist()
+    [[7, 0, 0], [2, 4, 0]]
+    """
+    return jnp.stack([values // 10**place % 10 for place in range(len(str(high)))], axis=-1)
+
+
+def length(digits: Int[Array, "*batch width"]) -> Int[Array, "*batch"]:
+    """Count digits without leading zeros; zero has one digit.
+
+    >>> length(jnp.array([[7, 0, 2, 0], [0, 0, 0, 0]])).tolist()
+    [3, 1]
+    """
+    return jnp.maximum(1, jnp.max(jnp.where(digits > 0, 1 + places(digits), 0), axis=-1))
+
+
+def cut(numbers: NumberBatch) -> NumberBatch:
+    """Cut numbers to their lengths; a leading zero becomes 1, but zero itself stays.
+
+    >>> cut(NumberBatch(jnp.array([[[4, 0, 9]]]), jnp.array([[2]]))).digits.tolist()
+    [[[4, 1, 0]]]
+    """
+    place, lengths = places(numbers.digits), numbers.lengths[..., None]
+    leading = (place == lengths - 1) & (lengths > 1) & (numbers.digits == 0)
+    digits = jnp.where(leading, 1, numbers.digits)
+    return NumberBatch(jnp.where(place < lengths, digits, 0), numbers.lengths)
+
+
+def places(digits: Int[Array, "*batch width"]) -> Int[Array, "*#batch width"]:
+    """Return 0, 1, 2, ... along the last axis; other axes have size 1.
+
+    >>> places(jnp.array([[7, 0, 2], [1, 1, 0]])).tolist()
+    [[0, 1, 2]]
+    """
+    return jnp.expand_dims(jnp.arange(digits.shape[-1]), tuple(range(digits.ndim - 1)))
+
+
+def _ripple(place: Callable[[Array, Array], tuple[Array, Any]], columns: Array) -> Any:
+    """Scan `place` over columns from the least significant one; return its outputs."""
+    columns = jnp.moveaxis(columns, -1, 0)
+    _, outputs = jax.lax.scan(place, jnp.zeros_like(columns[0]), columns)
+    return jax.tree.map(lambda output: jnp.moveaxis(output, 0, -1), outputs)
+
 
 Noise = UInt[Array, "batch numbers width"]
 Case = Callable[[NumberBatch, Noise], NumberBatch]
@@ -63,7 +270,7 @@ def near(operands: NumberBatch, noise: Noise) -> NumberBatch:
     place = below(noise[..., 0] >> 8, jnp.maximum(same.lengths, 1))[..., None]
     moved = (same.digits + 1 + below(noise, 9)) % 10
     is_other = (jnp.arange(same.digits.shape[1]) > 0)[None, :, None]
-    changed = (digits.places(same.digits) == place) & is_other
+    changed = (places(same.digits) == place) & is_other
     return cut(NumberBatch(jnp.where(changed, moved, same.digits), same.lengths))
 
 
@@ -86,7 +293,7 @@ def one_digit(operands: NumberBatch, noise: Noise) -> NumberBatch:
 
 def in_order(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Give all operands one length, in ascending order."""
-    return digits.ascending(same_length(operands, noise))
+    return ascending(same_length(operands, noise))
 
 
 def carry(operands: NumberBatch, noise: Noise) -> NumberBatch:
@@ -99,7 +306,7 @@ def carry(operands: NumberBatch, noise: Noise) -> NumberBatch:
     is_full = below(noise[:, 0, :1] >> 8, 2) > 0
     sums_to_nine = is_full | (below(noise[:, 1], 5) > 0)
     second = jnp.where(sums_to_nine, 9 - first, operands.digits[:, 1])
-    lowest = is_full & (digits.places(first) == 0)
+    lowest = is_full & (places(first) == 0)
     first = jnp.where(lowest, jnp.maximum(first, 1), first)
     second = jnp.where(lowest, 10 - first, second)
     return cut(NumberBatch(operands.digits.at[:, 0].set(first).at[:, 1].set(second), lengths))
@@ -130,7 +337,7 @@ def nines(operands: NumberBatch, noise: Noise) -> NumberBatch:
 def trailing_zeros(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Make all operands end in zeros."""
     zeros = 1 + below(noise[..., :1], jnp.maximum(operands.lengths - 1, 1)[..., None])
-    stays = digits.places(operands.digits) >= zeros
+    stays = places(operands.digits) >= zeros
     return cut(operands._replace(digits=jnp.where(stays, operands.digits, 0)))
 
 
@@ -142,8 +349,8 @@ def few_digits(operands: NumberBatch, noise: Noise) -> NumberBatch:
 
 def sparse(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Make all digits but the first and the last zero, as in 10...02."""
-    places = digits.places(operands.digits)
-    stays = (places == 0) | (places == operands.lengths[..., None] - 1)
+    place = places(operands.digits)
+    stays = (place == 0) | (place == operands.lengths[..., None] - 1)
     return cut(operands._replace(digits=jnp.where(stays, operands.digits, 0)))
 
 
@@ -155,7 +362,7 @@ def exact(operands: NumberBatch, noise: Noise) -> NumberBatch:
 def almost(operands: NumberBatch, noise: Noise) -> NumberBatch:
     """Make the first operand one less than a multiple of the second."""
     product = _multiple(operands)
-    less, is_zero = digits.distance(product, jnp.zeros_like(product).at[:, 0].set(1))
+    less, is_zero = distance(product, jnp.zeros_like(product).at[:, 0].set(1))
     return _with_first(operands, jnp.where(is_zero[:, None], product, less))
 
 
@@ -167,8 +374,8 @@ def beyond_nines(operands: NumberBatch, noise: Noise) -> NumberBatch:
     second = nines(operands, noise).digits[:, 1]
     product = _multiple(operands._replace(digits=operands.digits.at[:, 1].set(second)))
     few = jnp.zeros_like(product).at[:, 0].set(below(noise[:, 0, 0] >> 8, 10))
-    more = digits.add(product, few)
-    fits = (more[:, -1] == 0) & (digits.length(more) <= operands.lengths[:, 0])
+    more = add(product, few)
+    fits = (more[:, -1] == 0) & (length(more) <= operands.lengths[:, 0])
     changed = _with_first(operands, jnp.where(fits[:, None], more[:, :-1], product))
     return changed._replace(digits=changed.digits.at[:, 1].set(second))
 
@@ -207,33 +414,33 @@ def _multiple(operands: NumberBatch) -> Int[Array, "batch width"]:
     [[4, 3]]
     """
     first, second = operands.digits[:, 0], operands.digits[:, 1]
-    places = operands.lengths[:, :1] - operands.lengths[:, 1:2]
-    factor = jnp.where(digits.places(first) < jnp.maximum(places, 1), first, 0)
-    product = digits.multiply(factor, second)
-    fits = digits.length(product)[:, None] <= operands.lengths[:, :1]
-    return jnp.where(places < 0, 0, jnp.where(fits, product[:, : first.shape[-1]], second))
+    shift = operands.lengths[:, :1] - operands.lengths[:, 1:2]
+    factor = jnp.where(places(first) < jnp.maximum(shift, 1), first, 0)
+    product = multiply(factor, second)
+    fits = length(product)[:, None] <= operands.lengths[:, :1]
+    return jnp.where(shift < 0, 0, jnp.where(fits, product[:, : first.shape[-1]], second))
 
 
 def _with_first(operands: NumberBatch, first: Int[Array, "batch width"]) -> NumberBatch:
     """Return the operands with another first one, of any length."""
-    lengths = operands.lengths.at[:, 0].set(digits.length(first))
+    lengths = operands.lengths.at[:, 0].set(length(first))
     return NumberBatch(operands.digits.at[:, 0].set(first), lengths)
 
 
 def _single(answer: Int[Array, "batch width"]) -> NumberBatch:
     """Return answers of one number: `[[0, 6, 0]]` is 60."""
-    return NumberBatch(answer[:, None], digits.length(answer)[:, None])
+    return NumberBatch(answer[:, None], length(answer)[:, None])
 
 
 def _sum(operands: NumberBatch) -> NumberBatch:
     carries = operands.digits.shape[1] // 9 + 1  # each further digit holds nine more operands
     columns = jnp.pad(jnp.sum(operands.digits, axis=1), ((0, 0), (0, carries)))
-    return _single(digits.carried(columns))
+    return _single(carried(columns))
 
 
 def less(operands: NumberBatch) -> Bool[Array, " batch"]:
     """Return whether the first operand is less than the second."""
-    return digits.distance(operands.digits[:, 0], operands.digits[:, 1])[1]
+    return distance(operands.digits[:, 0], operands.digits[:, 1])[1]
 
 
 def _pairwise(
@@ -253,14 +460,14 @@ def _not_by_zero(operands: NumberBatch) -> NumberBatch:
 def _places(operands: NumberBatch) -> NumberBatch:
     """Return the places of the operands in ascending order, from 1: 2, 3, 1 for 210, 7, 33."""
     is_present = jnp.sort(operands.lengths > 0, axis=1, descending=True)
-    places = jnp.where(is_present, 1 + digits.order(operands), 0)
-    numbers = digits.of_ints(places, places.shape[1])
-    return NumberBatch(numbers, jnp.where(is_present, digits.length(numbers), 0))
+    places = jnp.where(is_present, 1 + order(operands), 0)
+    numbers = of_ints(places, places.shape[1])
+    return NumberBatch(numbers, jnp.where(is_present, length(numbers), 0))
 
 
 def _reversed(operands: NumberBatch) -> NumberBatch:
-    numbers = digits.reverse(operands.digits, operands.lengths)
-    return NumberBatch(numbers, digits.length(numbers))
+    numbers = reverse(operands.digits, operands.lengths)
+    return NumberBatch(numbers, length(numbers))
 
 
 has_zero: Case = partial(one_operand_is, 0)
@@ -284,8 +491,8 @@ def _modular(symbol: str) -> Arithmetic | None:
 
     def answer(operands: NumberBatch) -> NumberBatch:
         """Return answers modulo a number: 90 + 10 is 3 modulo 97, and 5 - 7 is 95."""
-        first, second = digits.residue(operands.digits, modulus).T
-        return _single(digits.of_ints(operate(first, second) % modulus, modulus - 1))
+        first, second = residue(operands.digits, modulus).T
+        return _single(of_ints(operate(first, second) % modulus, modulus - 1))
 
     return Arithmetic(answer, {"equal": equal, "zero": has_zero, "one": has_one})
 
@@ -297,22 +504,22 @@ ARITHMETIC: Registry[Arithmetic] = Registry(
             _sum, {"unequal": unequal, "carry": carry, "nines": nines, "zero": has_zero}
         ),
         "-": Arithmetic(
-            _pairwise(lambda a, b: digits.distance(a, b)[0]),
+            _pairwise(lambda a, b: distance(a, b)[0]),
             {"unequal": unequal, "borrow": borrow, "equal": equal, "near": near, "zero": has_zero},
         ),
         "*": Arithmetic(
-            _pairwise(digits.multiply),
+            _pairwise(multiply),
             {"unequal": unequal, "nines": nines, "trailing zeros": trailing_zeros,
              "sparse": sparse, "zero": has_zero, "one": has_one},
         ),
-        "//": Arithmetic(_pairwise(lambda a, b: digits.divide(a, b)[0]), _DIVISION, _not_by_zero),
-        "%": Arithmetic(_pairwise(lambda a, b: digits.divide(a, b)[1]), _DIVISION, _not_by_zero),
+        "//": Arithmetic(_pairwise(lambda a, b: divide(a, b)[0]), _DIVISION, _not_by_zero),
+        "%": Arithmetic(_pairwise(lambda a, b: divide(a, b)[1]), _DIVISION, _not_by_zero),
         "<": Arithmetic(
             lambda n: _single(less(n)[:, None].astype(jnp.int32)),
             {"unequal": unequal, "equal": equal, "near": near},
         ),
         "sort": Arithmetic(
-            digits.ascending,
+            ascending,
             {"unequal": unequal, "equal": equal, "near": near, "few digits": few_digits,
              "zero": has_zero},
         ),

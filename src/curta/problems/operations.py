@@ -11,8 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from curta.config.errors import UserError, quoted
-from curta.config.registry import Registry
+from curta.config.errors import Registry, UserError, quoted
 from curta.problems.numerals import to_int, to_text
 from curta.problems.sizes import Sizes
 

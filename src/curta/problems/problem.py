@@ -57,6 +57,11 @@ class Problem:
         """The base in which the answer is written."""
         return self.operation.answer_base or self.base
 
+    @property
+    def truth_text(self) -> str:
+        """The answer as people write it."""
+        return answer_text(self.truth, self.answer_base)
+
     def __str__(self) -> str:
         return self.operation.text(
             tuple(format_number(value, self.base) for value in self.operands)

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, UInt
 
-from curta.problems import digits
-from curta.problems.digits import NumberBatch
+from curta.problems import arithmetic
+from curta.problems.arithmetic import NumberBatch
 from curta.problems.operations import OPERATIONS
 
 ROUNDS = 6
@@ -184,8 +184,8 @@ def numbers(values: Int[Array, "batch operands"], high: int) -> NumberBatch:
     >>> numbers(jnp.array([[7, 42]]), 99).digits.tolist()
     [[[7, 0], [2, 4]]]
     """
-    arrays = digits.of_ints(values, high)
-    return NumberBatch(arrays, digits.length(arrays))
+    arrays = arithmetic.of_ints(values, high)
+    return NumberBatch(arrays, arithmetic.length(arrays))
 
 
 Number = UInt[Array, "*shape"] | int
@@ -237,7 +237,7 @@ FINGERPRINT_KEY = 0x43757274
 def fingerprint(numbers: NumberBatch) -> UInt[Array, " batch"]:
     """Hash the operands of each problem, independent of their order and the arrays' width."""
     values, lengths = numbers
-    place = digits.places(values)
+    place = arithmetic.places(values)
     marks = jnp.where(place < lengths[..., None], values + 1, 0).astype(jnp.uint32)
     factors = mixed(place.astype(jnp.uint32), 0, FINGERPRINT_KEY)
     whole = jnp.sum(marks * factors, axis=-1, dtype=jnp.uint32)

@@ -17,8 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt
 from curta.config.errors import refuse_if
 from curta.config.sections import size_digits
 from curta.config.task import Task
-from curta.problems.arithmetic import ARITHMETIC, below
-from curta.problems.digits import NumberBatch, cut
+from curta.problems.arithmetic import ARITHMETIC, NumberBatch, below, cut
 from curta.problems.numerals import to_int, to_text
 from curta.problems.operations import operation_named
 from curta.problems.problem import Problem

@@ -19,7 +19,7 @@ from curta.config import files, typed
 from curta.config.errors import UserError, printable, unknown
 from curta.config.recipe import Recipe, as_table
 from curta.config.table import Table, counted
-from curta.evaluation import expected
+from curta.evaluation import suite
 from curta.evaluation.evaluation_set import refusal
 from curta.evaluation.results import UnevaluatedSize
 from curta.layouts.texts import layout_of
@@ -35,7 +35,7 @@ from curta.runs.info import ComparisonResults, ComparisonRow, slice_summary, sum
 from curta.runs.run import Run, Say, silent
 
 if TYPE_CHECKING:
-    from curta.report.notebook import PictureFile, Rows
+    from curta.report.rendering import PictureFile, Rows
 
 Train = Callable[[Row, Run], None]
 """Trains the run of a row."""
@@ -115,7 +115,7 @@ class Comparison:
 
     def read_rows(self) -> "Rows":
         """Return the evaluations of all entries: median, least and greatest over the seeds."""
-        from curta.report.notebook import Rows, slice_row
+        from curta.report.rendering import Rows, slice_row
 
         return Rows(
             {"name": row.name} | figures
@@ -131,7 +131,7 @@ class Comparison:
 
     def find_pictures(self) -> "dict[str, PictureFile]":
         """Return the report's pictures, `learning` and `lengths` among them."""
-        from curta.report.notebook import find_pictures
+        from curta.report.rendering import find_pictures
 
         return find_pictures(self.path)
 
@@ -171,18 +171,18 @@ class Comparison:
 
     def conclude(self) -> None:
         """Write the results of all its runs, whoever has trained them, and the report."""
-        from curta.report.comparison import write_comparison
+        from curta.report.page import write_comparison
 
         with ownership.owned(self.path):
             self.save()
             write_comparison(self.path)
 
-    def pace(self) -> expected.Pace:
+    def pace(self) -> suite.Pace:
         """Return how far the work is at each row that is not finished, from now on."""
         begun, seeds = self.find_folders(), len(self.spec.seeds)
-        return expected.Pace(
+        return suite.Pace(
             [
-                expected.whole(row.name, placed(row.recipe), seeds)
+                suite.whole(row.name, placed(row.recipe), seeds)
                 for row in self.spec.rows
                 if row.name not in begun or Folder(begun[row.name]).read_info().status != "finished"
             ]

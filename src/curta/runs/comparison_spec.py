@@ -22,7 +22,7 @@ from annotated_types import MaxLen, MinLen
 from curta.config import files, limits, typed
 from curta.config.errors import UserError, unknown
 from curta.config.recipe import Recipe, as_table, lookup, parse_value, shipped_names, tables
-from curta.model import recipes, unread
+from curta.model import recipes
 from curta.programs.user import registry
 from curta.runs import folders
 
@@ -156,7 +156,7 @@ def plan(
                 f" 'NAME: {row.source} ...'"
             )
         rows[row.folder.lower()] = row
-    unread.check_common(common, [row.recipe for row in rows.values()])
+    recipes.check_common(common, [row.recipe for row in rows.values()])
     title, base = draft.title, [Path(words[0]).stem] if is_named else list(map(_label, entries))
     if swept_here:
         title = f"{title if several else Path(sources[0]).stem}: {' × '.join(swept_here)}"

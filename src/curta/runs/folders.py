@@ -10,12 +10,12 @@ runs/NAME/recipe.toml      the resolved recipe
           shown.safetensors  of programs: windows, and which each member was shown
           history/         the characters' vectors at moments of training
           evaluation.json  the results
-          evaluations/     results with other settings
+          evaluating.jsonl  while they are under way: a line for each part that is done
+          evaluations/     results with other settings, as digits-500.json, named after these
           check_certificate.py  checks the certificate with NumPy alone
           report.html      and its pictures
 """
 
-import dataclasses
 import hashlib
 import itertools
 import json
@@ -26,7 +26,8 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,8 @@ from curta.config import files, limits, system, typed
 from curta.config.errors import UserError, notify, quoted, refuse_if, unknown
 from curta.config.positions import UserEncoding
 from curta.config.recipe import Recipe, dump, shipped_names, tables
-from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation
+from curta.config.sections import EvaluationSettings
+from curta.evaluation.results import CERTIFICATE, WINDOWS, Certificate, Evaluation, Gap, SliceResult
 from curta.layouts import layout_named
 from curta.model import recipes
 from curta.model.positions import user
@@ -49,8 +51,10 @@ from curta.training import windows
 if TYPE_CHECKING:
     import numpy as np
 
+    from curta.evaluation.suite import Find, Keep, PartResult
     from curta.layouts import Layout
     from curta.programs.machine.recording import Rows
+
 COMPARISON = "comparison.json"
 """The file that only the folder of a comparison has."""
 
@@ -115,11 +119,11 @@ class Folder:
         """
         info = typed.read(RunInfo, self.path / "run.json", f"run {self.name!r}")
         gone = info.status in STAGES and not ownership.is_owned(self.path)
-        return dataclasses.replace(info, status="interrupted") if gone else info
+        return replace(info, status="interrupted") if gone else info
 
     def update(self, **fields: Any) -> None:
         """Replace fields of run.json; the run is owned meanwhile, or at rest."""
-        self.save_info(dataclasses.replace(self.read_info(), **fields))
+        self.save_info(replace(self.read_info(), **fields))
 
     def read_code(self) -> RunCode:
         """Return what makes its operators known."""
@@ -472,7 +476,8 @@ def structure(recipe: Recipe) -> str:
 
 def checked(name: str) -> str:
     """Return the name; UserError if a run folder cannot be called so."""
-    if not limits.is_name(name):
+    fits = name.isprintable() and len(name.encode()) <= limits.NAME and bool(name.strip())
+    if not fits or Path(name).name != name or name[0] == ".":
         raise UserError(
             f"{quoted(name)} is no name for a run: use up to {limits.NAME} letters, digits, - and _"
         )
@@ -512,3 +517,64 @@ def remove(path: Path) -> None:
         except OSError as error:
             raise UserError(f"cannot remove {str(path)!r}: {error.strerror}") from None
     shutil.rmtree(aside)
+
+
+# An evaluation that was interrupted continues after the parts that are done.
+
+PARTIAL = "evaluating.jsonl"
+"""The parts of the recipe's evaluation that are done, until all are."""
+
+
+def evaluation_changes(
+    recipe: EvaluationSettings,
+    settings: EvaluationSettings,
+    num_recurrences: int | None,
+) -> dict[str, Any]:
+    """Return the fields that differ from the recipe's, as JSON has them."""
+    usual, chosen = (json.loads(json.dumps(asdict(section))) for section in (recipe, settings))
+    changed = {name: value for name, value in chosen.items() if value != usual[name]}
+    return changed if num_recurrences is None else changed | {"num_recurrences": num_recurrences}
+
+
+@dataclass(frozen=True)
+class EvaluatedPart:
+    """One size, row of a grid, or gap: its name, its results, and a hash of what they depend on."""
+
+    of: str
+    name: str
+    rows: list[SliceResult] | list[list[float]] | list[Gap]
+
+
+@contextmanager
+def partial_evaluation(path: Path, depends_on: Any) -> "Iterator[Keep]":
+    """Yield what evaluates a part and saves it to a file, or returns it if it is there already.
+
+    The file is removed once the block ends well. Its parts count only if they are of the same
+    `depends_on`, the weights and the settings.
+    """
+    text = json.dumps(depends_on, default=str)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    saved = [part for part in read_parts(path) if part.of == digest]
+    results: dict[str, PartResult] = {part.name: part.rows for part in saved}
+    if path.exists():  # without a torn line, to which the next one would be added
+        files.write(path, typed.lines(saved))
+
+    def keep(name: str, find: "Find") -> "PartResult":
+        if name not in results:
+            results[name] = find()
+            path.parent.mkdir(exist_ok=True)
+            files.append(path, typed.text(EvaluatedPart(digest, name, results[name])))
+        return results[name]
+
+    yield keep
+    path.unlink(missing_ok=True)
+
+
+def read_parts(path: Path) -> Iterator[EvaluatedPart]:
+    """Yield the parts on whole lines; one that is torn or damaged is evaluated again."""
+    where = f"{str(path)!r}"
+    for line in files.read_own(path, where).splitlines() if path.exists() else ():
+        try:
+            yield typed.parse(EvaluatedPart, line, where, path.name)
+        except UserError:
+            continue

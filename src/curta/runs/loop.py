@@ -17,11 +17,11 @@ import numpy as np
 from curta.config import files
 from curta.config.recipe import Recipe
 from curta.config.table import counted
-from curta.evaluation import gap, generation, memo, scoring
+from curta.evaluation import evaluation_set, generation, scoring
 from curta.layouts import Layout
 from curta.model.transformer import parameters
 from curta.problems import tasks
-from curta.problems.problem import Problem, answer_text, parse
+from curta.problems.problem import Problem, parse
 from curta.runs import checkpoints, interrupts, metrics
 from curta.runs.folders import Folder
 from curta.runs.info import Metric, NamedAnswer
@@ -228,7 +228,7 @@ class Loop:
             listed.since[listed.since >= number] = NEVER
             del listed.wrong[number - 1 :], listed.wrong_counts[number - 1 :]
             model = processes.local(state.model)
-            wrong = ~(memo.calculate(model, listed.rows, listed.targets).margin > 0)
+            wrong = ~(scoring.outputs_after(model, listed.rows, listed.targets).margin > 0)
             wrong &= alive[:, None]
         if wrong.any():
             is_shown = listed.since >= 0
@@ -322,11 +322,11 @@ class Loop:
             if self.windows is not None:
                 sample = self.windows.sample()
                 rows_of, targets = self.windows.rows[sample], self.windows.targets[sample]
-                right = memo.calculate(processes.local(state.model), rows_of, targets).margin > 0
-                for member, bits in enumerate(np.packbits(right, axis=1)):
+                outputs = scoring.outputs_after(processes.local(state.model), rows_of, targets)
+                for member, bits in enumerate(np.packbits(outputs.margin > 0, axis=1)):
                     added[member]["windows_right"] = base64.b64encode(bits.tobytes()).decode()
         if settings.evaluate_every and step % settings.evaluate_every == 0:
-            watched = gap.watched_exact_match(self._models_at(state), self._watched)
+            watched = scoring.watched_exact_match(self._models_at(state), self._watched)
             for member in trained:
                 added[member]["evaluated"] = {name: each[member] for name, each in watched.items()}
         due = self._is_due(step, settings.checkpoint_every) or step >= self.end
@@ -335,14 +335,13 @@ class Loop:
             problems = [parse(text) for text in self.recipe.evaluation.named]
             answers = generation.answers_of_all(models, problems)
             perplexities = generation.perplexities(models, problems)
-            truths = [answer_text(problem.truth, problem.answer_base) for problem in problems]
+            answered = list(zip(problems, answers, perplexities, strict=True))
             for member in trained:
-                answered = zip(problems, truths, answers, perplexities, strict=True)
                 added[member]["named"] = {
                     str(problem): NamedAnswer(
-                        every[member].answer, every[member].answer == truth, costs[member]
+                        text := every[member].answer, text == problem.truth_text, costs[member]
                     )
-                    for problem, truth, every, costs in answered
+                    for problem, every, costs in answered
                 }
         rows = [replace(row, **added[row.member]) if row.step == step else row for row in rows]
         return state, rows, validated
@@ -381,7 +380,7 @@ class Loop:
 
     @cached_property
     def _watched(self) -> dict[str, list[list[Problem]]]:
-        return gap.watched_problems(self.recipe, self.layout, self.seeds)
+        return evaluation_set.watched_problems(self.recipe, self.layout, self.seeds)
 
 
 def _rows(metrics: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:

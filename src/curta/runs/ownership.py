@@ -38,7 +38,23 @@ def owned(folder: Path) -> Iterator[None]:
     key = folder.resolve()
     with _GUARD:
         if not _DEPTH[key]:
-            _HELD[key] = _claimed(folder)
+            path = folder / LOCK
+            try:
+                os.close(system.open_file(path, os.O_WRONLY | os.O_CREAT))
+                handle = system.claim_lock(path)
+            except OSError as error:
+                raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
+            if handle is None:
+                owner = printable(path.read_text("utf-8", "replace"), 200) or "another process"
+                raise UserError(
+                    f"run {folder.name!r} is in use by {owner}: wait until it has ended"
+                )
+            me, words = f"process {os.getpid()} on {socket.gethostname()}", provenance.command()[:6]
+            with suppress(OSError):  # a full disk: it is for the next one's information only
+                since = time.strftime("%H:%M:%S")
+                path.write_text(f"{me} ({' '.join(words)}, since {since})", "utf-8")
+            files.sweep(folder, LOCK)
+            _HELD[key] = handle
         _DEPTH[key] += 1
     try:
         yield
@@ -52,25 +68,3 @@ def owned(folder: Path) -> Iterator[None]:
 def is_owned(folder: Path) -> bool:
     """Whether any process owns it."""
     return folder.resolve() in _HELD or not system.lock_is_free(folder / LOCK)
-
-
-def _claimed(folder: Path) -> int:
-    """Take the lock; return its descriptor."""
-    path = folder / LOCK
-    try:
-        os.close(system.open_file(path, os.O_WRONLY | os.O_CREAT))
-        handle = system.claim_lock(path)
-    except OSError as error:
-        raise UserError(f"cannot write {str(path)!r}: {error.strerror}") from None
-    if handle is None:
-        owner = printable(path.read_text("utf-8", "replace"), 200) or "another process"
-        raise UserError(f"run {folder.name!r} is in use by {owner}: wait until it has ended")
-    words = provenance.command()[:6]
-    since = time.strftime("%H:%M:%S")
-    with suppress(OSError):  # a full disk: it is for the next one's information only
-        path.write_text(
-            f"process {os.getpid()} on {socket.gethostname()} ({' '.join(words)}, since {since})",
-            "utf-8",
-        )
-    files.sweep(folder, LOCK)
-    return handle

@@ -23,7 +23,7 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe, changed_evaluation
 from curta.config.sections import EvaluationSettings
 from curta.config.table import Table, cell, counted, spanned
-from curta.evaluation import certificate, evaluation_set, expected, paired, scoring, suite
+from curta.evaluation import certificate, evaluation_set, paired, scoring, suite
 from curta.evaluation.generation import named, write_texts
 from curta.evaluation.paired import EvaluatedRun, Paired
 from curta.evaluation.results import Certificate, Evaluation
@@ -37,7 +37,7 @@ from curta.problems.problem import Problem, parse
 from curta.programs import PROGRAMS
 from curta.programs.machine.recording import RecordedWindows
 from curta.programs.user import run_snapshot
-from curta.runs import checkpoints, evaluations, folders, interrupts, life, ownership, trackers
+from curta.runs import checkpoints, folders, interrupts, life, ownership, trackers
 from curta.runs.folders import Folder
 from curta.runs.info import Stage, slice_summary
 from curta.runs.loop import Loop, Show
@@ -48,7 +48,7 @@ from curta.training.windows import TrainingWindows
 if TYPE_CHECKING:
     from curta.probes.inside.activations import Activations
     from curta.probes.inside.interventions import Intervention
-    from curta.report.notebook import PictureFile, Rows
+    from curta.report.rendering import PictureFile, Rows
 
 Say = Callable[[str], None]
 """Receives a few words about what is being done."""
@@ -290,7 +290,7 @@ class Run:
         """Evaluate all members; keyword arguments change the recipe's evaluation section.
 
         Returns what evaluation.json holds. One with changes, with another number of recurrences,
-        or of the checkpoint of an earlier `step`, is written beside it (see `evaluations.py`).
+        or of the checkpoint of an earlier `step`, is written beside it (see `folders.py`).
         With `report` the report is written anew. With a `member` only that one is evaluated, and
         nothing is written. `show_grid` is called with each grid as it fills, after every row.
         """
@@ -311,18 +311,18 @@ class Run:
         if member is not None:
             alone = models.only(self._member(member))
             return self._evaluation(alone, settings, progress, show_grid, member)
-        changed = evaluations.changes(self.recipe.evaluation, settings, self.num_recurrences)
+        changed = folders.evaluation_changes(self.recipe.evaluation, settings, self.num_recurrences)
         if step != self._step:
             changed["step"] = step
         weights = checkpoints.record(self.folder.checkpoints, step)
         depends_on = [weights, asdict(settings), self.num_recurrences]
-        path = self.folder.path / evaluations.PARTIAL
+        path = self.folder.path / folders.PARTIAL
         if changed:
             path = self.folder.evaluations / f"{folders.evaluation_name(changed)}.jsonl"
         with ownership.owned(self.folder.path):
             self._check_current()
             stage = life.stage(self.folder, None if changed else "evaluating")
-            with stage, evaluations.partial_evaluation(path, depends_on) as keep:
+            with stage, folders.partial_evaluation(path, depends_on) as keep:
                 result = self._evaluation(models, settings, progress, show_grid, keep=keep)
                 result = replace(result, changes=changed, step=step)
                 self.folder.save_evaluation(result)
@@ -350,8 +350,8 @@ class Run:
             memo.table.add(RecordedWindows(listed.rows, listed.targets, text))
         timed = []
         if folders.has_code(self.layout):
-            timed = expected.part_estimates(self.recipe, self.layout, settings, models.members)
-        say = interrupts.checked(expected.Pace(timed).added(progress))
+            timed = suite.part_estimates(self.recipe, self.layout, settings, models.members)
+        say = interrupts.checked(suite.Pace(timed).added(progress))
         try:
             result = suite.evaluate(self.recipe, models, settings, say, keep, show_grid)
         finally:
@@ -405,7 +405,7 @@ class Run:
                 say("windows")
                 listed = None if self._listed_windows is None else self._listed_windows.result()
                 result, content = certificate.certify(
-                    models, self.recipe, self.seeds, training_windows, say, listed
+                    models, self.recipe, training_windows, say, listed
                 )
                 self.folder.save_certificate(result, content)
                 results = trackers.certificate_results(result, self.seeds)
@@ -437,7 +437,7 @@ class Run:
         It is the recipe's evaluation, or another by its name in `folder.evaluation_names()`.
         Sizes that were left out have a row without figures.
         """
-        from curta.report.notebook import Rows, slice_row
+        from curta.report.rendering import Rows, slice_row
 
         results = self.folder.read_evaluation(evaluation)
         if results is None:
@@ -459,7 +459,7 @@ class Run:
 
     def find_pictures(self) -> "dict[str, PictureFile]":
         """Return the report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
-        from curta.report.notebook import find_pictures
+        from curta.report.rendering import find_pictures
 
         return find_pictures(self.folder.path)
 
@@ -547,11 +547,11 @@ class Run:
         Members calculate in it where a page can carry them. The report of another evaluation than
         the recipe's lies beside that by default.
         """
-        from curta.export import html
+        from curta.export.html.page import trained_at_work
         from curta.report.page import write_report
 
         def write(place: Path) -> Path:
-            work = html.trained_at_work([self.folder])
+            work = trained_at_work([self.folder])
             return write_report(self.folder.path, work, place, evaluation)
 
         if out is not None:
@@ -569,9 +569,9 @@ class Run:
 
         Raises UserError for a model that a page cannot carry.
         """
-        from curta.export import html
+        from curta.export.html import page
 
-        return html.write_page(self.folder, member, out)
+        return page.write_page(self.folder, member, out)
 
     def to_transformer_lens(self, member: int = 0) -> Any:
         """Return one member as a `TransformerBridge` of TransformerLens, with hooks and tokenizer.

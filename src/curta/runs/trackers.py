@@ -14,8 +14,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from itertools import groupby
 from typing import Any
 
-from curta.config.errors import UserError, notify, refuse_if, unknown
-from curta.config.registry import optional_module
+from curta.config.errors import UserError, notify, optional_module, refuse_if, unknown
 from curta.evaluation.results import Certificate, Evaluation, operator_and_curve
 from curta.problems.operations import OPERATIONS
 from curta.runs.folders import Folder

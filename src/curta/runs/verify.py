@@ -21,7 +21,7 @@ from curta.model import recipes
 from curta.programs.machine import store
 from curta.programs.user import run_snapshot
 from curta.programs.user.userfiles import KeptFile
-from curta.runs import checkpoints, evaluations, folders
+from curta.runs import checkpoints, folders
 from curta.runs.folders import COMPARISON, Folder
 from curta.runs.info import Metric, RunInfo
 from curta.training import windows
@@ -135,8 +135,8 @@ def _run_files(folder: Folder) -> Iterator[Check]:
     yield from _code_files(path, info.files if info else ())
     again = f"{COPY}; it is needed where the run's code is not trusted"
     yield path / run_snapshot.PROBLEMS, partial(run_snapshot.stored, path), again, False
-    again, file = "nothing: what is torn is evaluated again", path / evaluations.PARTIAL
-    yield file, partial(_read_lines, evaluations.EvaluatedPart, file), again, False
+    again, file = "nothing: what is torn is evaluated again", path / folders.PARTIAL
+    yield file, partial(_read_lines, folders.EvaluatedPart, file), again, False
     again = f"`curta report {name}` makes it anew"
     yield folder.report, partial(files.read_bytes, folder.report), again, "reporting" in done
 

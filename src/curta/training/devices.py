@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 
-from curta.config import cache, files, system
+from curta.config import files, system
 from curta.config.errors import UserError, quoted
 from curta.config.system import Process
 
@@ -43,10 +43,10 @@ def configure() -> None:
 
 
 class CompiledPrograms:
-    """The cache of compiled programs, as JAX calls it, in entries of `config.cache`.
+    """The cache of compiled programs, as JAX calls it, in entries of `config.files`.
 
     JAX writes an entry in place and never again: a torn one would be read, warned of and compiled
-    at every start, and an altered one might even be executed. Entries of `config.cache` are whole.
+    at every start, and an altered one might even be executed. These entries are whole.
     """
 
     def __init__(self, path: str) -> None:
@@ -54,11 +54,11 @@ class CompiledPrograms:
 
     def get(self, key: str) -> bytes | None:
         """Return the program of this key; None if there is none, or it is damaged."""
-        return cache.read(self._path / key)
+        return files.read_entry(self._path / key)
 
     def put(self, key: str, value: bytes) -> None:
         """Write a program; JAX does so when `get` returned none that it could use."""
-        cache.keep(self._path / key, value)
+        files.keep_entry(self._path / key, value)
 
 
 def cores() -> int:

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 from optax.contrib import MuonDimensionNumbers
 
-from curta.config.optimizer import SGD, Adam, AdamW, Muon, OptimizerSettings
+from curta.config.sections import SGD, Adam, AdamW, Muon, OptimizerSettings
 from curta.model.transformer import Transformer
 
 

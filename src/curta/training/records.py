@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool
 
 from curta.config import system
 from curta.config.positions import Window
@@ -28,7 +28,7 @@ from curta.programs.machine.machine import cells_of
 from curta.programs.machine.program import Text as RecordedText
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn
-from curta.training.windows import NEVER, TrainingWindows
+from curta.training.windows import NEVER, TrainingWindows, WindowRows, WindowTargets
 
 RECORDED_AT_ONCE = 2_000
 """Problems that are recorded before their windows are counted."""
@@ -59,7 +59,7 @@ def training_windows(
     recipe: Recipe,
     layout: Layout,
     seeds: Sequence[int],
-    listed: tuple[Int[np.ndarray, "windows cells"], Int[np.ndarray, " windows"]] | None = None,
+    listed: tuple[WindowRows, WindowTargets] | None = None,
     closed: Collection[str] = (),
 ) -> TrainingWindows:
     """Return the windows that each member trains on: of its problems, and of the list.

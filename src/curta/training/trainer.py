@@ -23,12 +23,11 @@ from curta.config.positions import Window
 from curta.config.recipe import Recipe
 from curta.config.sections import Training
 from curta.layouts import Layout, ShapeBounds, Text
-from curta.layouts.batches import Batch, count_errors, scored_batch
+from curta.layouts.base import Batch, scored_batch
 from curta.model import weights
-from curta.model.decoding import logits_of_windows
 from curta.model.layers import Flat, States
 from curta.model.positions.window import WindowEncoding
-from curta.model.transformer import Transformer
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.problems import tasks
 from curta.training import processes
 from curta.training.optimizers import HyperParams, transformation
@@ -204,7 +203,8 @@ def loss_and_exact_match(
     for share, state in terms:
         logits = model.logits(state, batch.queries)
         losses = losses + share * _token_losses(settings, logits, batch.goals)
-    exact_match = jnp.sum(count_errors(logits, batch) == 0).astype(jnp.float32)
+    errors = jnp.sum((jnp.argmax(logits, -1) != batch.goals) & batch.judged, axis=1)
+    exact_match = jnp.sum(errors == 0).astype(jnp.float32)
     scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
     return loss, exact_match / total(jnp.float32(len(batch.tokens)))

@@ -33,6 +33,13 @@ NEVER = -1
 """In place of a round: the member never trained on this window."""
 
 
+WindowRows = Int[np.ndarray, "windows cells"]
+"""Windows, a row each: the query's token, and those of its neighbours."""
+
+WindowTargets = Int[np.ndarray, " windows"]
+"""The right token after each window."""
+
+
 @dataclass
 class TrainingWindows:
     """Distinct windows, their targets, and since when each member trains on them.
@@ -43,8 +50,8 @@ class TrainingWindows:
     and trains on in it; `wrong_counts` counts all that it got wrong.
     """
 
-    rows: Int[np.ndarray, "windows cells"]
-    targets: Int[np.ndarray, " windows"]
+    rows: WindowRows
+    targets: WindowTargets
     since: Int[np.ndarray, "members windows"]
     counts: Int[np.ndarray, "members windows"] | None = None
     wrong: list[Bool[np.ndarray, "members windows"]] = field(default_factory=list)
@@ -79,10 +86,7 @@ class TrainingWindows:
         return index
 
     def joined(
-        self,
-        rows: Int[np.ndarray, "windows cells"],
-        targets: Int[np.ndarray, " windows"],
-        examples: Sequence[Problem],
+        self, rows: WindowRows, targets: WindowTargets, examples: Sequence[Problem]
     ) -> "TrainingWindows":
         """Return the list with further windows, which no member trained on, and their problems."""
         new, before = len(rows), len(self.rows)

@@ -6,8 +6,7 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.positions import UserEncoding
-from curta.export.html import at_work, page_refusal, render_page
-from curta.export.html.page import PARAMETERS
+from curta.export.html.page import PARAMETERS, at_work, page_refusal, render_page
 from curta.model.transformer import parameters
 from tests import tiny
 from tests.export.made import drawn

@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 from playwright.sync_api import Page, expect
 
-from curta.export.html import at_work
+from curta.export.html.page import at_work
 from curta.frontends.api import train
 from curta.frontends.cli import main
 from curta.problems.problem import parse

@@ -13,9 +13,8 @@ import pytest
 from curta.config.errors import UserError
 from curta.evaluation.results import Evaluation, Generated, SliceResult
 from curta.export import dataset, import_run
-from curta.export.base import weights_of
+from curta.export.base import SPARE, longest, weights_of
 from curta.export.huggingface import HuggingFace
-from curta.export.room import SPARE, longest
 from curta.frontends import api
 from curta.frontends.cli import main
 from curta.layouts import layout_named

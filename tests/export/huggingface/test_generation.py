@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curta.config.model import ModelConfig
+from curta.config.sections import ModelConfig
 from tests import tiny
 from tests.designs import DESIGNS, PRODUCTS
 

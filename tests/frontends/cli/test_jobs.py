@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from curta.config.cluster import Cluster
 from curta.frontends.cli.arguments import Destination, destination
 from curta.runs import folders
-from curta.runs.cluster import ClusterTask, Job, JobFolder
+from curta.runs.cluster import Cluster, ClusterTask, Job, JobFolder
 
 from .conftest import Curta
 

@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from rich.console import ConsoleDimensions
 
-from curta.evaluation import memo
+from curta.evaluation import scoring
 from curta.evaluation.results import Grid
 from curta.frontends.api import load, train
 from curta.frontends.cli.display import grid_map
-from curta.frontends.serve import live, site
+from curta.frontends.serve import live
 from curta.runs.loop import Progress
 from curta.training import windows
 from tests import tiny
@@ -173,7 +173,7 @@ def test_a_strange_report_is_alone_too(
     """A run folder may come from anyone: scripts in its report must not read other pages."""
     script = "<script>fetch('/').catch(() => { window.refused = 1 })</script>"
     strange = f"<!DOCTYPE html><title>x</title>{script}"
-    monkeypatch.setattr(site, "make", lambda paths, member, state: strange)
+    monkeypatch.setattr("curta.frontends.serve.server.make", lambda paths, member, state: strange)
     tab.goto(f"{server.address}runs/small/report.html")
     tab.wait_for_function("window.refused === 1")
     expect_complaint(tab, complaints, "Content Security Policy")
@@ -284,7 +284,9 @@ def test_a_run_is_ordered_trained_watched_and_asked(
     listed = windows.read(run.folder.path)
     assert listed is not None
     sample = listed.sample()
-    right = memo.calculate(run.load_models().stacked, listed.rows[sample], listed.targets[sample])
+    right = scoring.outputs_after(
+        run.load_models().stacked, listed.rows[sample], listed.targets[sample]
+    )
     assert base64.b64decode(bits) == np.packbits(right.margin[0] > 0).tobytes()
     groups = live.windows(run.folder.path)
     assert sorted(n for group in groups for n in group["numbers"]) == list(range(len(sample)))

@@ -12,8 +12,7 @@ from curta.frontends.api import resolve
 from curta.frontends.cli.arguments import values
 from curta.frontends.serve import playground
 from curta.frontends.serve.playground import Order
-from curta.frontends.serve.server import APP, HERE
-from curta.frontends.serve.trainings import Trainings
+from curta.frontends.serve.server import APP, HERE, Trainings
 from curta.model import recipes
 
 from .conftest import client

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from curta.frontends.cli import main
-from curta.frontends.serve import site
 from curta.frontends.serve.server import listening
 
 from .conftest import Asks, Served
@@ -81,7 +80,7 @@ def test_there_is_only_reading(ask: Asks, small: Path, method: str) -> None:
     "path",
     ["/../secret", "/runs/small/../../secret", "//etc/passwd", "/runs/secret/report.html",
      "/runs/..%2f..%2fsecret/report.html", "/runs/small/%2e%2e/%2e%2e/secret",
-     "/runs/small/run.json", "/runs/small%00/", "/runs/small/page--1.html", "/%2e%2e/site.py",
+     "/runs/small/run.json", "/runs/small%00/", "/runs/small/page--1.html", "/%2e%2e/server.py",
      "/%2e%2e/" * 9 + "etc/passwd", "/runs/small/page-00.html", "/x" * 2000,
      "/runs/small/page-" + "9" * 5000 + ".html", "/runs/%ff/report.html",
      "/playground.html?recipe=nothing"],
@@ -100,7 +99,7 @@ def test_nothing_else_can_be_reached(ask: Asks, small: Path, path: str) -> None:
 def test_a_defect_is_told_in_the_terminal_alone(
     ask: Asks, small: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(site, "make", lambda *of: {}["secret"])
+    monkeypatch.setattr("curta.frontends.serve.server.make", lambda *of: {}["secret"])
     reply, body = ask("/runs/small/report.html")
     assert reply.status == 500
     assert b"The terminal says more." in body
@@ -134,8 +133,8 @@ SERVE = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from curta.frontends.cli import main
-from curta.frontends.serve import site
-site.make = lambda *of: time.sleep(600)
+from curta.frontends.serve import server
+server.make = lambda *of: time.sleep(600)
 sys.exit(main(["serve", "--port", "0"]))
 """
 

@@ -3,14 +3,3 @@
 `page.py` puts a page together, and the `.js` files are the page itself: `transformer.js` is the
 forward pass, `app.js` what a person does.
 """
-
-from curta.export.html.page import (
-    Carried,
-    at_work,
-    page_refusal,
-    render_page,
-    trained_at_work,
-    write_page,
-)
-
-__all__ = ["Carried", "at_work", "page_refusal", "render_page", "trained_at_work", "write_page"]

@@ -17,11 +17,18 @@ import safetensors.numpy
 from curta.config import files
 from curta.config.errors import UserError
 from curta.config.recipe import Recipe, as_table, dump
-from curta.export.base import Exported, Exporter, machine_data, weights_of
+from curta.export.base import (
+    Exported,
+    Exporter,
+    limits,
+    machine_data,
+    prompt_rules,
+    rooms,
+    weights_of,
+)
 from curta.export.huggingface import tokenizer
-from curta.export.huggingface.card import card
 from curta.export.huggingface.classes import GPT2, CurtaClass, Llama, ModelClass, read_tensors
-from curta.export.room import limits, prompt_rules, rooms
+from curta.export.huggingface.tokenizer import card
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of_machine
 from curta.model import recipes

@@ -368,7 +368,7 @@ class CurtaClass(ModelClass):
         shapes = {name.rpartition(".")[2]: list(each.shape) for name, each in weights.items()}
         classes = {"AutoConfig": "CurtaConfig", "AutoModelForCausalLM": self.architecture}
         # the vectors whose sum is each token's vector
-        parts = [np.flatnonzero(row).tolist() for row in model.layout.composition()]
+        token_parts = [np.flatnonzero(row).tolist() for row in model.layout.composition()]
         return {
             "auto_map": {auto: f"modeling_curta.{name}" for auto, name in classes.items()},
             "hidden_size": config.width,
@@ -378,7 +378,7 @@ class CurtaClass(ModelClass):
             "positions": {"kind": kind, **settings, **needs, "weights": shapes},
             "layout": layout_table(model.layout),
             "vectors": len(np.asarray(model.tokens)),
-            "parts": parts if config.compositional_embeddings else None,
+            "parts": token_parts if config.compositional_embeddings else None,
         }
 
     def tensors(self, model: Transformer) -> list[FileTensor]:

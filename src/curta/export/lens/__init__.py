@@ -10,8 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from curta.config.errors import UserError
-from curta.config.registry import optional_module
+from curta.config.errors import UserError, optional_module
 from curta.export.base import Exported
 from curta.export.huggingface import HuggingFace, write_as
 from curta.export.huggingface.classes import CurtaClass

@@ -9,32 +9,32 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import Any
 
 import click
 
 from curta.config import system
 from curta.config.errors import Notice, UserError, as_line, unknown
+from curta.frontends.cli import commands
 from curta.runs import interrupts
 
 COMMANDS = {
-    "train": ("commands", "Train a recipe, evaluate it and write a report."),
-    "ask": ("ask", "Let a trained model calculate each PROBLEM, such as 12+34."),
-    "show": ("results", "List the recipes, or show how one writes a problem."),
-    "check": ("results", "Check a program: its answers, its windows, its moves."),
-    "evaluate": ("commands", "Evaluate a trained run."),
-    "certify": ("commands", "List all windows of a program and evaluate every member on them."),
-    "compare": ("commands", "Train several recipes side by side, or one with several values."),
-    "probe": ("commands", "Look into what a trained run has learned."),
-    "report": ("results", "Write the report of a run, or of several; or print tables of one."),
-    "page": ("results", "Write a page in which a trained model calculates."),
-    "export": ("results", "Write a trained model for other programs."),
-    "data": ("results", "Write a recipe's problems as a data set."),
-    "runs": ("commands", "List the runs, or say how one of them stands."),
-    "serve": ("results", "Show the runs in a browser, while they train, and begin new ones."),
+    "train": "Train a recipe, evaluate it and write a report.",
+    "ask": "Let a trained model calculate each PROBLEM, such as 12+34.",
+    "show": "List the recipes, or show how one writes a problem.",
+    "check": "Check a program: its answers, its windows, its moves.",
+    "evaluate": "Evaluate a trained run.",
+    "certify": "List all windows of a program and evaluate every member on them.",
+    "compare": "Train several recipes side by side, or one with several values.",
+    "probe": "Look into what a trained run has learned.",
+    "report": "Write the report of a run, or of several; or print tables of one.",
+    "page": "Write a page in which a trained model calculates.",
+    "export": "Write a trained model for other programs.",
+    "data": "Write a recipe's problems as a data set.",
+    "runs": "List the runs, or say how one of them stands.",
+    "serve": "Show the runs in a browser, while they train, and begin new ones.",
 }
-"""Every command, in the order in which a user meets them: its module, and what `--help` says."""
+"""Every command, in the order in which a user meets them, and what `--help` says."""
 
 NEW_NAMES = {
     "demo": "curta train",
@@ -53,26 +53,20 @@ NEW_NAMES = {
 """Former commands, and what they are called now."""
 
 
-class _Lazy(click.Group):
-    """A group that imports a command's module when the command is called."""
+class _Commands(click.Group):
+    """The commands in their order, each with its text."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        command = getattr(import_module(f"curta.frontends.cli.{COMMANDS[name][0]}"), name)
-        assert isinstance(command, click.Command)
-        return command
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(
-    cls=_Lazy,
+    cls=_Commands,
+    commands={name: getattr(commands, name) for name in COMMANDS},
     invoke_without_command=True,
     context_settings={"show_default": True, "help_option_names": ["-h", "--help"]},
 )

@@ -15,7 +15,7 @@ from curta.config.errors import UserError, quoted, refuse_first, refuse_if
 from curta.config.limits import INT32, LAYERS, MEMBERS, check_path
 
 if TYPE_CHECKING:
-    from curta.config.cluster import Cluster
+    from curta.runs.cluster import Cluster
 
 
 class Kind(click.ParamType[Any]):
@@ -251,18 +251,19 @@ def destination(
     on: On, file: Path | None, wait: bool, settings: dict[str, str]
 ) -> Destination | None:
     """Take the `cluster.` fields out of the settings; None where runs are trained here."""
-    from curta.config import cluster, typed
-
     fields = [field for field in settings if field.startswith("cluster.")]
     texts = {field.removeprefix("cluster."): settings.pop(field) for field in fields}
     if on is None:
         names = (*fields, *["--cluster"] * (file is not None), *["--wait"] * wait)
         refuse_first(f"{name} needs --on slurm, or --on local" for name in names)
         return None
+    from curta.config import typed
+    from curta.runs import cluster
+
     if (printed := form()) and not wait:
         raise UserError(f"--{printed} prints the results: with --on it needs --wait")
     refuse_if("options" in texts, "cluster.options has a name: write cluster.options.qos=low")
-    stated = {} if file is None else cluster.read(file)
+    stated = {} if file is None else cluster.read_section(file)
     are_texts = {field.name for field in dataclasses.fields(cluster.Cluster) if field.default == ""}
     for name, text in texts.items():
         if name.startswith("options."):

@@ -1,14 +1,11 @@
-"""The command `ask`: a trained run calculates. It needs neither JAX nor rich for most runs."""
+"""What `ask` does: a trained run calculates. It needs neither JAX nor rich for most runs."""
 
 import itertools
-import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import click
+from typing import TYPE_CHECKING
 
 from curta.config import files
 from curta.config.errors import (
@@ -21,9 +18,6 @@ from curta.config.errors import (
     quoted,
     refuse_if,
 )
-from curta.config.limits import check_path
-from curta.frontends.cli import arguments
-from curta.frontends.cli.arguments import NAME, command, option
 from curta.problems.problem import answer_text, malformed_text, parse
 from curta.programs.user import run_snapshot
 from curta.runs import folders
@@ -37,50 +31,24 @@ if TYPE_CHECKING:
 JOINED = 1000
 """Problems of a file whose windows are joined to the run's list, if any is not in it."""
 
-NEGATIVE = re.compile(r"-\s*[0-9]+\s*[^0-9\s]")
-"""The start of a problem whose first operand is negative: a wrong problem, not an option."""
 
-
-class _Ask(click.Command):
-    """A command that takes `-3+5` for a problem, so that the complaint is about the operand."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" not in args:
-            problems = [word for word in args if NEGATIVE.match(word)]
-            args = [word for word in args if not NEGATIVE.match(word)]
-            args += ["--", *problems] if problems else []
-        return super().parse_args(ctx, args)
-
-
-@command(kind=_Ask)
-def ask(
-    words: Annotated[tuple[str, ...], arguments.argument("[RUN] [PROBLEM]...", None, nargs=-1)],
-    trust: arguments.Trust,
-    file: Annotated[str | None, option("One problem a line; - reads standard input.", "F", NAME)],
-    trace: Annotated[bool, option("Show the model's own writing.")],
-    member: arguments.Member,
-    recurrences: arguments.Recurrences,
+def print_answers(
+    run: str | None,
+    problems: list[str] | None,
+    file: str | None,
+    trust: bool,
+    trace: bool,
+    member: int,
+    recurrences: int | None,
 ) -> int:
-    """Let a trained model calculate each PROBLEM, such as 12+34.
+    """Print a run's answers to problems, or those of a file, or to what is typed if None.
 
-    Without RUN the newest trained run answers that knows the operator. Without a problem it
-    answers what you type, line by line.
+    Without the name of a run, the newest one answers that knows the operator.
     """
-    # The first word is a run unless it is written as a problem: `12+34`, `-3+5`, `gcd 12,8`.
-    is_named = bool(words) and not re.match(r"[-\s]*[0-9]|[a-z]+ +[0-9]", words[0])
-    if words and not is_named:
-        check_path(words[0])
-        is_named = any(Path(at, words[0], "run.json").exists() for at in (".", folders.root()))
-    run, problems = (words[0], list(words[1:])) if is_named else ("", list(words))
-    if problems and file is not None:
-        raise UserError("give problems, such as 12+34, or --file F, not both")
-    converses = not problems and file is None and sys.stdin.isatty()
-    if not problems and not converses:
-        file = file or "-"
     source = "standard input" if file == "-" else repr(file)
-    lines = problems if file is None else _read_lines(file, source)
-    if not is_named:
-        run = newest_run(lines[0] if lines else "")
+    lines = _read_lines(file, source) if file else problems or []
+    is_named = run is not None
+    run = newest_run(lines[0] if lines else "") if run is None else run
     folder = folders.find(run, trust)
     calculator = None if recurrences else open_calculator(folder, member)
     if calculator is not None:  # in NumPy, at once
@@ -111,7 +79,7 @@ def ask(
             calculator.join(problems)
         return answers
 
-    if converses:
+    if problems is None and not file:
         _warn(folder, member)
         return _converse(run, lambda line: answers_to([line])[0])
     try:

@@ -4,37 +4,48 @@ Names, summaries and texts of a run may be somebody else's. So strings are never
 and a character that has no glyph is escaped wherever it comes from. Styles are given by `Text`.
 """
 
+import itertools
 import json
 import re
+import shlex
 import shutil
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import status
+from rich import box, status
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from curta.config import system
-from curta.config.errors import escape_unprintable, printable
-from curta.config.table import Table, cell
+from curta.config.errors import QUOTED, escape_unprintable, printable, shortened
+from curta.config.recipe import Recipe
+from curta.config.table import Cells, Column, Table, cell, counted
 from curta.config.typed import as_json
+from curta.evaluation.results import Certificate
 from curta.frontends.cli.arguments import form
+from curta.problems.problem import Problem, answer_text
+from curta.programs.machine import drawing
+from curta.programs.machine.check import ConflictExample, ProgramCheck
+from curta.programs.machine.drawing import GAP, Cut
 from curta.report.figures import BANDS, band, median_cells
-from curta.report.tables import short
+from curta.report.tables import members_table, short
 
 if TYPE_CHECKING:
     from rich.console import ConsoleDimensions
 
     from curta.evaluation.results import Grid
+    from curta.layouts import Layout
+    from curta.layouts.program import ProgramLayout
     from curta.runs.loop import Progress as Step
     from curta.runs.run import Run
 
@@ -238,3 +249,366 @@ def answer_line(problem: str, answer: str | None, is_right: bool) -> Text:
     text = "invalid" if answer is None else short(answer)
     shortened = re.sub("[0-9]+", lambda number: short(number[0]), problem)
     return Text.assemble(f"{shortened} = ", (text, "bold"), verdict)
+
+
+# Longer views: squared paper, the verdict of a check, a certificate, layers.
+
+
+COLOURS = ("cyan", "magenta", "yellow", "green", "red", "blue", "bright_cyan", "bright_magenta")
+
+LINES = 24
+"""Most lines of a sheet; of more, the first and the last ones are shown."""
+
+BLOCKS = 12
+"""As many blocks, likewise."""
+
+
+def paper_view(
+    layout: "ProgramLayout",
+    tokens: Sequence[int],
+    styles: Mapping[int, str] = {},
+    cut: Cut = Cut(lines=LINES, blocks=BLOCKS),  # noqa: B008
+) -> Group:
+    """Return a sheet with as many columns as the screen has room for, from both ends.
+
+    `styles` are of single tokens, by their time.
+    """
+    machine, colours = layout.machine, colours_of(layout)
+    names = max(len(role.name) for role in machine.roles) + 12
+    widest = 3 + max(2, *(len(machine.tokens[token].symbol) for token in tokens))
+    columns = min(max(3, (console().width - names) // widest - 2), cut.columns)
+    sheet = drawing.text(machine, list(tokens), cut._replace(columns=columns))
+    views: list[RenderableType] = []
+    for block in sheet.blocks:
+        if block.name == GAP:
+            views.append(Text(GAP))
+            continue
+        views.append(view := _block_table(block.name, padding=(0, 1)))
+        for axis in sheet.axes[1::-1]:  # roles stand below the first axis, lines below the second
+            style = "" if axis == sheet.axes[0] else "dim"
+            view.add_column(axis, style=style, justify="right", no_wrap=True)
+        for column in sheet.columns:
+            view.add_column(column, justify="right", no_wrap=True)
+        for line in block.lines:
+            rows = drawing.ruled(line)
+            for row, (role, marks) in enumerate(rows):
+                cells = [Text() for _ in marks]
+                for square, mark in zip(cells, marks, strict=True):
+                    if mark is not None:
+                        colour = styles.get(mark.time, colours[mark.role])
+                        square.append(mark.symbol, f"bold {colour}")
+                name = [line.name if row == 0 else ""] if len(sheet.axes) > 1 else []
+                is_last = row == len(rows) - 1
+                view.add_row(*name, Text(role, colours[role]), *cells, end_section=is_last)
+            if line.name == GAP:
+                view.add_row(GAP, end_section=True)
+    return Group(*views)
+
+
+def _block_table(name: str, **settings: Any) -> RichTable:
+    """Return an empty table of ruled squares, with the name of its block above."""
+    title = Text(name) if name else None
+    settings |= {"border_style": "dim", "header_style": "dim", "title_justify": "left"}
+    return RichTable(title=title, box=box.SQUARE, **settings)
+
+
+def colours_of(layout: "ProgramLayout") -> dict[str, str]:
+    """Return a colour for each role; the sign of equality and the end are the terminal's own."""
+    roles = [role.name for role in layout.machine.roles]
+    coloured = [role for role in roles if role not in ("equals", "end")]
+    return dict.fromkeys(roles, "") | dict(zip(coloured, itertools.cycle(COLOURS), strict=False))
+
+
+def problem_view(layout: "Layout", problem: Problem) -> Group:
+    """A problem as the layout writes it: on squared paper, or in a line and token by token."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    from curta.layouts.program import ProgramLayout
+
+    tokens, prompt = layout.tokens_of(problem)
+    if isinstance(layout, ProgramLayout):
+        answered = layout.answer(problem, tokens[prompt:])
+        answer = "no answer" if answered is None else answer_text(answered, problem.answer_base)
+        if answered != problem.truth:
+            answer += f", and the truth is {problem.truth_text}"
+        about = f"{prompt:,} tokens are given, {len(tokens) - prompt:,} are written"
+        return Group(f"{problem} = {answer}: {about}", paper_view(layout, tokens))
+    _, where = layout.follow(jnp.asarray(tokens)[None], jnp.array([len(tokens)]))
+    roles, coordinates = np.asarray(where.role[0]), np.asarray(where.coordinates[0])
+    colours = [COLOURS[role % len(COLOURS)] for role in roles]
+    symbols = [layout.characters[token] for token in tokens]
+    style = lambda value, row: colours[row[0]]
+    columns = [
+        Column("index", "at", str),
+        Column("token", words=True, style=style),
+        Column("role", words=True, style=style),
+        *(Column(axis, text=str) for axis in layout.axes),
+        Column("scored", text=lambda scored: "scored" if scored else "", words=True),
+    ]
+    rows = [
+        [i, symbol, layout.roles[roles[i]].name, *coordinates[i].tolist(), i >= prompt]
+        for i, symbol in enumerate(symbols)
+    ]
+    line = Text.assemble(*zip(symbols, colours, strict=True))
+    return Group(f"layout {layout.name}: {layout.summary}", line, Table("", columns, rows))
+
+
+def steps_table(layout: "ProgramLayout", problem: Problem) -> Table:
+    """Every token with its move, its square and what it sees."""
+    tokens, prompt = layout.tokens_of(problem)
+    colours, axes, rows = colours_of(layout), layout.axes, list[Cells]()
+    for step in drawing.steps(layout.machine, layout.windows, tokens, prompt):
+        moves = [f"{axis} {by}" for axis, by in zip(axes, step.move, strict=True) if by != "0"]
+        if len(moves) == len(axes) > 1 and all(by.startswith("home") for by in step.move):
+            offsets = zip(axes, step.move, strict=True)
+            moves = ["home", *(f"{axis} {by[4:]}" for axis, by in offsets if by[4:])]
+        square = ", ".join(f"{axis} {at}" for axis, at in zip(axes, step.square, strict=True))
+        sees = ", ".join(f"{name}: {symbol}" for name, symbol in step.sees or ())
+        if not sees and (step.sees is not None or not step.given):
+            sees = "itself"
+        if step.role == "end":
+            sees = ""
+        move = ", ".join(moves) or "stays"
+        rows.append([step.time, step.symbol, step.role, move, square, sees, step.given])
+    columns = [
+        Column("", "index", str, style=lambda index, row: "dim"),
+        Column("token", words=True, style=lambda token, row: f"bold {colours[row[2]]}"),
+        Column("role", words=True, style=lambda role, row: colours[role]),
+        *(Column(name, words=True, fold=True) for name in ("move", "square", "neighbours")),
+        Column("given", on_screen=False),
+    ]
+    return Table("", columns, rows)
+
+
+def windows_view(layout: "ProgramLayout") -> Group:
+    """For each role the squares that it sees around it, and what is everywhere."""
+    machine, colours, views = layout.machine, colours_of(layout), list[RenderableType]()
+
+    def signed(name: str) -> str:  # `+1`, `0`, `-1`; margins as they are
+        return f"{int(name):+d}" if name.lstrip("-").isdecimal() and name != "0" else name
+
+    for role, neighbours in layout.windows.items():
+        names = ", ".join(drawing.neighbour_name(machine.axes, each) for each in neighbours)
+        about = f" sees {names or 'itself alone'}"
+        views.append(Text.assemble("\n", (role, f"bold {colours[role]}"), about))
+        sheet = drawing.window(machine, role, neighbours)
+        for block in sheet.blocks if neighbours else ():
+            views.append(view := _block_table(block.name, show_lines=True))
+            view.add_column(" ".join(sheet.axes[1:2]), style="dim", justify="right")
+            by_column = zip(*(line.squares for line in block.lines), strict=True)
+            used = [any(squares) for squares in by_column]
+            for column in itertools.compress(sheet.columns, used):
+                head = f"{sheet.axes[0]} {signed(column)}"
+                view.add_column(head, justify="center", no_wrap=True)
+            for line in block.lines:
+                cells = []
+                for square in itertools.compress(line.squares, used):
+                    # the query itself, time 0, stands out
+                    texts = [
+                        Text(f"[{mark.symbol}]", f"bold {colours[mark.role]}")
+                        if mark.time == 0
+                        else Text(mark.symbol, colours[mark.role])
+                        for mark in square
+                    ]
+                    cells.append(Text("\n").join(texts))
+                view.add_row(signed(line.name), *cells)
+    broadcast = [
+        f"{role.name} ({' and '.join(role.broadcast)})" for role in machine.roles if role.broadcast
+    ]
+    if broadcast:
+        views.append(Text(f"\nfound from everywhere on an axis: {', '.join(broadcast)}"))
+    return Group(*views)
+
+
+# A certificate.
+
+DRAWN = 5
+"""Most wrong windows that are drawn."""
+
+
+def certificate_view(certificate: Certificate, layout: "ProgramLayout") -> Group:
+    """What a certificate says; wrong windows in a problem where the program's code is known."""
+    from curta.report.certificate import headline, plain_words, text_to
+
+    style = "green" if certificate.perfect else "bold red"
+    head, wrong = Text(headline(certificate), style), certificate.wrong[:DRAWN]
+    views: list[RenderableType] = [head, Text(plain_words(certificate)), members_table(certificate)]
+    for window in wrong:
+        caption = Text.assemble(
+            f"\nmember {window.member} writes ", (window.written, "bold red"), " where ",
+            (window.expected, "bold green"), f" is right; margin {window.margin:.3g}, ",
+            "shown in training" if window.shown else "never shown in training",
+        )  # fmt: skip
+        views.append(caption)
+        text = text_to(layout, window)
+        if text is None:
+            views.append(Text(f"  after {'; '.join(window.window)}"))
+            continue
+        last = len(text) - 1
+        neighbours = drawing.neighbours_of(layout.machine, layout.windows, text, last)
+        styles = dict.fromkeys(neighbours, "underline") | {last: "reverse red"}
+        where = f"  in {window.problem}, after token {last + 1:,}; what it sees is underlined"
+        sheet = paper_view(layout, text, styles, Cut(columns=9, lines=3, around=last))
+        views += [Text(where), sheet]
+    hidden = sum(member.wrong for member in certificate.members) - len(wrong)
+    if hidden > 0:
+        views.append(Text(f"and {hidden:,} more", "dim"))
+    return Group(*views)
+
+
+# The verdict of `curta check`.
+
+MANY = 60_000
+"""Windows above which a program is hard to learn at default settings."""
+
+
+def check_lines(check: ProgramCheck, train: str) -> Iterator[Text]:
+    """The results of a check, line by line, and at last whether the program can be learned.
+
+    `train` is what `curta train` is to be given for it, if anything.
+    """
+    program, machine = check.program, check.machine
+    yield Text(f"{program.name} ({program.operator}): {program.summary}", style="bold")
+    yield Text(
+        f"  {counted(len(machine.tokens), 'token')}, {counted(len(machine.roles), 'role')},"
+        f" {counted(len({token.move for token in machine.tokens}), 'move')};"
+        f" {check.tokens_per_second:,} tokens a second are recorded"
+    )
+    for size in check.sizes:
+        yield Text(
+            f"  up to {counted(size.digits, 'digit')}: {counted(size.problems, 'problem')},"
+            f" {size.middle:,} tokens in the median, {size.longest:,} at most"
+        )
+    problems = sum(size.problems for size in check.sizes)
+    if check.wrongs:
+        yield Text(f"  answers: {check.wrongs:,} of {problems:,} are wrong", style="red")
+    else:
+        yield Text(f"  answers: all {problems:,} are correct", style="green")
+    for answer in check.wrong:
+        text = program.problem_text(answer.operands)
+        wrote = "no answer can be read"
+        if answer.written is not None:
+            wrote = f"wrote {shortened(answer_text(answer.written), QUOTED)}"
+        yield Text(f"    {text}: {wrote}, should be {shortened(answer_text(answer.truth), QUOTED)}")
+    role, role_names = program.format.answer.role, [role.name for role in machine.roles]
+    if check.wrongs and role not in role_names:
+        yield Text(f"  the answer is read from role {role!r}, which the program never writes")
+    answers = [token for token in machine.tokens if token.role == role and token.value is None]
+    digits = [token.symbol for token in answers if token.symbol.isdecimal()]
+    if check.wrongs and digits:
+        yield Text(
+            f"  role {role!r} has digits written as text: write {digits[0]}, not {digits[0]!r}"
+        )
+    yield from _window_lines(check)
+    if check.unstable:
+        text = program.problem_text(check.unstable)
+        yield Text(f"  not deterministic: two recordings of {text} differ", style="red")
+    for conflict in check.conflicts:
+        yield from _conflict_lines(check, conflict)
+    for growing in check.growing:
+        tokens = f"symbols of role {growing.role!r}"
+        advice = "write a large number digit by digit, or a mark for each step"
+        if growing.axis:
+            tokens = f"moves of role {growing.role!r} along {growing.axis!r}"
+            advice = "go home first, or move one square at a time"
+        yield Text(
+            f"  {tokens} grow with the problems (... {', '.join(growing.longest)}), so longer"
+            f" problems need tokens that training never shows: {advice}",
+            style="yellow",
+        )
+    if check.closed:
+        yield Text("  certificate: closes: no text of any length has other windows", style="green")
+    elif check.closed is not None:
+        yield Text(f"  certificate: stays saturated: {check.obstacle}", style="yellow")
+    reasons = [
+        *["it writes different texts for the same problem"] * bool(check.unstable),
+        *["some answers are wrong"] * bool(check.wrongs),
+        *["one window is followed by different tokens"] * bool(check.conflicts),
+    ]
+    if reasons:
+        yield Text(f"It cannot be learned: {', and '.join(reasons)}.", style="bold red")
+        return
+    limit = ", but only at lengths of training: its tokens grow" if check.growing else ""
+    step = f" Next: curta train {shlex.quote(train)}" if train else ""
+    yield Text(f"It can be learned{limit}.{step}", style="bold yellow" if limit else "bold green")
+
+
+def _window_lines(check: ProgramCheck) -> Iterator[Text]:
+    """How many windows there are, and what each role sees; advice where they are many."""
+    if check.program.run is None:
+        yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
+        return
+    widest = max(map(len, check.windows.values()), default=0)
+    yield Text(
+        f"  windows: {check.distinct:,} distinct, of about {check.expected:,}; at most"
+        f" {counted(widest, 'neighbour')}"
+    )
+    for role, neighbours in check.windows.items():
+        names = ", ".join(drawing.neighbour_name(check.machine.axes, each) for each in neighbours)
+        yield Text(f"    {role} sees {names or 'itself alone'}", style="dim")
+    if check.expected > MANY:
+        role, count = max(check.by_role.items(), key=lambda item: item[1])
+        seen = ", ".join(
+            f"{other} ({counted(check.symbols[other], 'symbol')})"
+            for other, _ in check.windows[role]
+        )
+        yield Text(
+            f"  {check.expected:,} windows or more are many: {count / check.distinct:.0%} are of"
+            f" role {role!r} ({counted(check.symbols[role], 'symbol')}), which sees {seen}. Take a"
+            " step in several tokens, or keep carries small; else train longer, with a wider model",
+            style="yellow",
+        )
+
+
+def _conflict_lines(check: ProgramCheck, conflict: ConflictExample) -> Iterator[Text]:
+    """Two windows that look alike, what follows each, and what would tell them apart."""
+    windows = "1 window is" if conflict.count == 1 else f"{conflict.count:,} windows are"
+    yield Text(
+        f"  conflict in role {conflict.role!r}: {windows} followed by different tokens", style="red"
+    )
+    cells = (f"{cell.place}: {cell.symbol or 'nothing'}" for cell in conflict.window)
+    yield Text(f"    it sees     {', '.join(cells)}")
+    follows = zip(conflict.problems, conflict.steps, conflict.follows, strict=True)
+    for problem, step, token in follows:
+        text = check.program.problem_text(problem)
+        yield Text(f"    then        {token}   in {text}, after token {step + 1}")
+    yield Text(f"    {conflict.hint}")
+
+
+# The layers of a model.
+
+
+def layers_view(recipe: Recipe, problem: Problem | None) -> Group:
+    """Every weight, what it costs, and for which texts that holds.
+
+    Texts are those of the problem, and without one the longest of training.
+    """
+    from curta.layouts.texts import layout_of
+    from curta.model.model_cost import layers, scored_keys
+
+    sides = lambda shape: " x ".join(f"{side:,}" for side in shape)
+    lengths = scored_keys(recipe, problem)
+    tokens, rows, costs = lengths.tokens, list[Cells](), list[tuple[int, ...]]()
+    for layer in layers(recipe, layout_of(recipe), lengths.keys):
+        activations = layer.activation_bytes * tokens
+        costs.append((layer.parameters, layer.multiply_adds, layer.bytes, activations))
+        inputs = (tokens, layer.inputs) if layer.inputs else (tokens,)
+        rows.append([layer.name, layer.shape, inputs, (tokens, layer.outputs), *costs[-1]])
+    columns = [
+        Column("layer", words=True, fold=True),
+        *(Column(name, text=sides) for name in ("weight", "input", "output")),
+        *(Column(name) for name in ("parameters", "mult-adds a token", "bytes", "activations")),
+    ]
+    sums = [sum(column) for column in zip(*costs, strict=True)]
+    texts = "this problem" if problem is not None else "the longest in training"
+    return Group(
+        Table("", columns, rows, [["total", (), (), (), *sums]]),
+        f"Attention: {lengths.keys:,} keys scored for each query, in texts of up to {tokens:,}"
+        f" tokens ({texts}), keys that it may not see included.",
+        "Multiply-adds are those of matrix products, for a token that goes through everything;"
+        " look-ups, norms and what positions calculate are left out. Blocks are stacked along"
+        " the first axis of a weight's shape.",
+        "Inputs and outputs are those of one text and one block, tokens x features; activations"
+        " are the bytes that the outputs of all blocks and recurrences take.",
+    )

@@ -1,19 +1,17 @@
-"""Commands about recipes, programs and files: `show`, `check`, `report`, `page`, `export`, ..."""
+"""What `show`, `check` and `probe` print of recipes, programs and runs."""
 
 import json
 import keyword
 import re
 import shlex
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import click
 
-from curta.config import files
+from curta.config import files, limits
 from curta.config.descriptions import format_value, help_lines
-from curta.config.errors import UserError, escape_unprintable, printable, quoted, refuse_if, unknown
-from curta.config.limits import INT32, ROWS
+from curta.config.errors import UserError, printable, quoted, refuse_if, unknown
 from curta.config.recipe import (
     Recipe,
     as_table,
@@ -23,64 +21,31 @@ from curta.config.recipe import (
     shipped_names,
     with_overrides,
 )
-from curta.config.registry import optional_module
-from curta.config.table import Column, Table, counted
+from curta.config.table import Column, Table
+from curta.config.typed import as_json
 from curta.evaluation import readback
 from curta.evaluation.results import read_windows
-from curta.export import EXPORTERS, write
 from curta.frontends import api
-from curta.frontends.cli import arguments, display, paper
-from curta.frontends.cli.arguments import command, option
-from curta.frontends.cli.display import Status, next_steps, notice
+from curta.frontends.cli import arguments, display
+from curta.frontends.cli.commands import ACTIVATIONS
+from curta.frontends.cli.display import Status, next_steps, notice, show
 from curta.model import recipes
 from curta.model.positions import user
+from curta.probes import PROBES, options, tasks_for
+from curta.probes.inside.interventions import HOWS, Intervention, parsed
 from curta.problems.operations import OPERATIONS, operation_named
-from curta.problems.problem import parse, widths
+from curta.problems.problem import answer_text, parse, widths
 from curta.programs.machine import store
 from curta.programs.user import registry, userfiles
+from curta.report.tables import probe_table
 from curta.runs import comparison_spec, folders
 from curta.runs.folders import Folder
 
-ROW_COUNT, PORT = click.IntRange(1, ROWS), click.IntRange(0, 65_535)
-SHOWN = "[RECIPE|RUN|FILE] [PROBLEM] [FIELD=VALUE]..."
 
-
-@command()
-def show(
-    words: Annotated[tuple[str, ...], arguments.words(SHOWN)],
-    trust: arguments.Trust,
-    fields: Annotated[bool, option("Every field with its value, and what it is.")],
-    steps: Annotated[bool, option("The problem token by token.")],
-    window: Annotated[bool, option("What each role sees.")],
-    layers: Annotated[bool, option("The model's layers, and their cost.")],
-    table: Annotated[bool, option("What a certified run has learned, as Python.")],
-    member: arguments.Member,
+def show_problem(
+    name: str, recipe: Recipe, folder: Folder | None, view: str, text: str | None
 ) -> None:
-    """List the recipes, or show how one writes a problem, its fields or its layers.
-
-    RECIPE is a recipe's name or path, a run, or a program's file; PROBLEM is such as 123+45, by
-    default an example. Where a recipe and a run have one name, it is the recipe: give the run's
-    path, such as runs/addition.
-    """
-    names, settings = arguments.split(words)
-    if not names:
-        for word in (*arguments.on_command_line(), *settings):
-            raise UserError(f"{word} needs a recipe: curta show RECIPE")
-        list_recipes()
-        return
-    views = {"fields": fields, "steps": steps, "window": window, "layers": layers, "table": table}
-    view = arguments.only_option(views)
-    name, text = names[0], arguments.at_most_one(names[1:], "problem")
-    refuse_if(view == "steps" and text is None, "--steps needs a problem, such as 12+34")
-    if view in ("fields", "window", "table") and text is not None:
-        raise UserError(f"--{view} is of all problems: leave out the problem")
-    if view == "table":
-        print(learned_algorithm(name, member), end="")
-        return
-    recipe, folder = find_recipe(name, trust, arguments.values(settings), checked=view != "fields")
-    if view == "fields":
-        show_fields(recipe)
-        return
+    """Print a problem as a recipe, or a run, writes it, or its steps, windows or layers."""
     if folder is None and not view and text is None:
         notice(f"{printable(name)}: {printable(recipe.summary)}")
         notice(
@@ -94,7 +59,7 @@ def show(
     from curta.layouts.texts import layout_of
 
     if view == "layers":
-        notice(paper.layers_view(recipe, problem))
+        notice(display.layers_view(recipe, problem))
         return
     layout = layout_of(recipe) if folder is None else folders.layout_in(folder)
     if problem is not None:
@@ -102,11 +67,11 @@ def show(
     if view == "window":
         if not isinstance(layout, ProgramLayout):
             raise UserError(f"--window is of programs, not of layout {layout.name!r}")
-        notice(paper.windows_view(layout))
+        notice(display.windows_view(layout))
     elif problem is not None and view == "steps" and isinstance(layout, ProgramLayout):
-        notice(paper.steps_table(layout, problem))
+        notice(display.steps_table(layout, problem))
     elif problem is not None:
-        notice(paper.problem_view(layout, problem))
+        notice(display.problem_view(layout, problem))
 
 
 def learned_algorithm(name: str, member: int = 0) -> str:
@@ -198,22 +163,11 @@ def write_program(name: str) -> None:
     )
 
 
-@command("json")
-def check(
-    program: Annotated[str | None, arguments.argument("[PROGRAM]", required=False)],
-    new: Annotated[str | None, option("Write a first one to NAME.py.", "NAME", arguments.NAME)],
-) -> int:
-    """Check a program: its answers, its windows, its moves.
+def check_program(program: str) -> int:
+    """Check a program, or those of a file, a recipe or a run; return the exit code.
 
-    PROGRAM is a file with programs, such as gcd.py, or the name of a program, a recipe or a run.
+    It is 1 unless all of them can be learned.
     """
-    if new is not None:
-        if program is not None or arguments.form():
-            raise UserError("--new writes a program: leave out all else")
-        write_program(new)
-        return 0
-    if program is None:
-        raise UserError("check which program? curta check gcd.py; --new NAME writes a first one")
     names, train = [program], program  # what is checked, and what `curta train` takes for it
     if not (userfiles.is_file(program) or registry.find_programs(program)):
         if program in shipped_names():
@@ -236,125 +190,119 @@ def check(
         print(json.dumps([verdict.table for verdict in verdicts]))
     else:
         for verdict in verdicts:
-            for line in paper.check_lines(verdict, train):
+            for line in display.check_lines(verdict, train):
                 display.console().print(line, soft_wrap=True)
     return 0 if all(verdict.learnable for verdict in verdicts) else 1
 
 
-# What is written for others: data sets, reports, pages, exports.
+# Probes.
 
 
-@command()
-def data(
-    words: Annotated[tuple[str, ...], arguments.words("RECIPE [FIELD=VALUE]...")],
-    rows: Annotated[int, option("Problems to train on.", "N", ROW_COUNT, required=True)],
-    out: Annotated[Path, option("A new folder.", "DIR", required=True)],
-    format: Annotated[str, option("parquet, jsonl or text.", "F", default="parquet")],
-    seed: Annotated[int, option("Seed of the draws.", "S", click.IntRange(0, INT32), default=0)],
+def list_probes(name: str, trust: bool) -> None:
+    """Print all probes, and which tasks of a run each applies to."""
+    recipe, rows = folders.find(name, trust).state_recipe(), []
+    for probe, subject in PROBES.items():
+        operators = " ".join(task.operator for task in tasks_for(subject, recipe))
+        rows.append([probe, operators or "nothing here", subject.summary])
+    about = "what members calculate on the way, and with changes of it"
+    heads = (("probe", False), ("applies to", False), ("what it examines", True))
+    columns = [Column(name, words=True, fold=fold) for name, fold in heads]
+    notice(Table("", columns, [*rows, [ACTIVATIONS, "all", about]]))
+
+
+def examine(
+    run_name: str, name: str, texts: dict[str, str], trust: bool, member: int | None
 ) -> None:
-    """Write a recipe's problems as a data set.
-
-    Splits: train, validation, test_id (drawn alike, held out), test_ood (larger, or written
-    otherwise, as the recipe's [evaluation] says). No problem stands in two of them.
-    """
-    names, settings = arguments.split(words)
-    recipe = arguments.at_most_one(names, "recipe")
-    if recipe is None:
-        raise UserError("of which recipe? curta data RECIPE; `curta show` lists all")
-    begun, changes = time.perf_counter(), arguments.values(settings)
-    with Status("writing") as status:
-        say = lambda split, share: status.say(f"{split} {share:.0%}")
-        summary = api.data(recipe, rows, out, format, seed, say, **changes)
-    pace = sum(summary.rows.values()) / (time.perf_counter() - begun)
-    counts = ", ".join(f"{split} {count:,}" for split, count in summary.rows.items())
-    notice(f"rows: {counts}")
-    notice(f"problems in more than one split: {summary.overlap}")
-    notice(f"Data set: {out} ({pace:,.0f} rows a second)")
-
-
-EVALUATION_HELP = "One with other settings, such as digits-500 (the recipe's)."
+    """Put a probe to a run, with the texts of its options, and print its table."""
+    kinds = {field: kind for field, _, kind, _ in options(name)}
+    values: dict[str, Any] = {}
+    for field, text in texts.items():
+        if field not in kinds:
+            raise UserError(f"probe {name!r}: {unknown('option', field, kinds)}")
+        kind = kinds[field]
+        try:
+            values[field] = (arguments.SIGNED if kind is int else kind)(text)
+        except click.BadParameter as error:
+            raise UserError(f"{field}: {error.message}") from None
+        except ValueError:
+            raise UserError(f"{field} must be a {kind.__name__} (got {quoted(text)})") from None
+    run = api.load(run_name, trust=trust)
+    with Status() as status:
+        status.say(name)
+        table = api.examine(run, name, None if member is None else [member], **values)
+    show(table, probe_table)
+    notice(f"Report: {run.folder.report}")
 
 
-@command(*arguments.FORMS)
-def report(
-    runs: Annotated[tuple[str, ...], arguments.argument("RUN...", nargs=-1, required=True)],
-    out: Annotated[Path | None, option("Folder to write it to.", "DIR")],
-    evaluation: Annotated[str | None, option(EVALUATION_HELP, "E")],
+def activations(
+    name: str,
+    problems: list[str],
+    texts: dict[str, str],
+    trust: bool,
+    member: int | None,
+    recurrences: int | None,
+    out: Path | None,
 ) -> None:
-    """Write the report of a run, or of several side by side; or print tables of one.
-
-    The report lies in the run's folder; that of several, in `reports` of the runs folder.
-
-    \b
-      curta report RUN --csv                  which tables there are
-      curta report RUN statistics --latex     one of them; also --csv, --json, or on the screen
-      curta report RUN --csv --out DIR        all of them, a file each
-    """
-    name, tables, form = runs[0], runs[1:], arguments.form()
-    names = {*folders.names()}
-    are_runs = all(
-        run in names or Path(run).exists() or (folders.root() / run).exists() for run in runs
-    )
-    if form is None and (not tables or are_runs):
-        notice(f"Report: {api.report(runs, out, evaluation or '')}")
+    """Record what members calculate over the true texts of problems, and with other values."""
+    refuse_if(not problems, "activations of which problem? curta probe RUN activations 12+34")
+    interventions = read_interventions(texts)
+    run, sites = api.load(name, recurrences, trust), texts.get("sites", "*").split(",")
+    recorded = run.activations(problems, sites, interventions, None if member is None else [member])
+    rows = []
+    if interventions:
+        changed = run.intervene(problems, interventions, recorded.about.members)
+        for number, problem in enumerate(map(parse, problems)):
+            for place, who in enumerate(recorded.about.members):
+                answers = (run.ask(problem, who), changed[place][number])
+                texts_of = [
+                    None if answer is None else answer_text(answer, problem.answer_base)
+                    for answer in answers
+                ]
+                rows.append([str(problem), who, *texts_of, answers[1] == problem.truth])
+    columns = [
+        Column("problem", words=True),
+        Column("member"),
+        Column("answer", text=lambda text: text or "invalid"),
+        Column("with changes", "changed", lambda text: text or "invalid"),
+        Column("", "right", lambda right: "right" if right else "WRONG", words=True,
+               style=lambda right, row: "green" if right else "bold red"),
+    ]  # fmt: skip
+    answer_table = Table("", columns, rows)
+    path = None if out is None else recorded.save(out)
+    if arguments.form():
+        shapes = {site: list(recorded[site].shape) for site in recorded}
+        about, answers_of_all = as_json(recorded.about), answer_table.records()
+        print(json.dumps({"about": about, "shapes": shapes, "answers": answers_of_all}))
         return
-    available = api.tables(name, evaluation or "")
-    for table in tables:
-        if table not in available and form is None:
-            raise unknown("run or table", table, [*names, *available])
-        if table not in available:
-            raise unknown("table", table, list(available), f"curta report {name} --csv")
-    if out is not None:
-        chosen, form = tables or tuple(available), form or "csv"
-        for table in chosen:
-            text = escape_unprintable(getattr(available[table], form)(), "\n")
-            files.write(out / f"{table}.{'tex' if form == 'latex' else form}", text)
-        notice(f"{counted(len(chosen), 'table')}: {out}")
-        return
-    for table in tables:
-        notice(available[table])
-    if not tables:
-        heads = [Column("table", words=True), Column("rows"), Column("what it holds", words=True)]
-        rows = [[key, len(table.rows), table.title] for key, table in available.items()]
-        notice(Table("", heads, rows))
+    sizes = []
+    for site, axes in recorded.about.axes.items():
+        lengths = zip(axes, recorded[site].shape, strict=True)
+        sizes.append([site, ", ".join(f"{axis} {length:,}" for axis, length in lengths)])
+    notice(Table("", [Column("site", words=True), Column("axes", words=True)], sizes))
+    if rows:
+        notice("")
+        notice(answer_table)
+    if path is not None:
+        notice(f"Arrays: {path}")
 
 
-@command()
-def page(
-    run: arguments.Run,
-    trust: arguments.Trust,
-    member: arguments.Member,
-    out: Annotated[Path | None, option("File (page-M.html in the run's folder).", "FILE")],
-) -> None:
-    """Write a page in which a trained model calculates."""
-    from curta.export import html
-
-    folder = folders.find(run, trust)
-    notice(f"Page: {html.write_page(folder, member, out)}")
-    notice("Next: open it in a browser, or send it to somebody: it is one file, without a network.")
-
-
-@command()
-def export(
-    run: arguments.Run,
-    trust: arguments.Trust,
-    to: Annotated[str, option("adderboard, huggingface, onnx.", "FORM", required=True)],
-    out: Annotated[Path | None, option("What to write (in the run's folder).", "PATH")],
-    member: arguments.Member,
-) -> None:
-    """Write a trained model for other programs."""
-    EXPORTERS.check(to)
-    trained = api.load(run, trust=trust)
-    notice(f"{trained.name} for {to}: {write(trained, to, out, member)}")
-
-
-@command()
-def serve(
-    port: Annotated[int, option("0 is any that is free.", "N", PORT, default=8642)],
-) -> int:
-    """Show the runs in a browser, while they train, and begin new ones."""
-    for library in ("starlette", "uvicorn"):
-        optional_module(library, extra="serve")
-    from curta.frontends.serve.server import serve as begin
-
-    return begin(port)
+def read_interventions(texts: dict[str, str]) -> list[Intervention]:
+    """Return the changes that settings such as `zero=final` ask for, in order of kind."""
+    seed = arguments.values({"seed": texts.get("seed", "0")})["seed"]
+    if not isinstance(seed, int) or not 0 <= seed <= limits.INT32:
+        raise UserError(f"seed must be 0 to {limits.INT32:,} (got {quoted(seed)})")
+    options = ("sites", "seed", *HOWS)
+    for field in texts:
+        if field not in options:
+            raise unknown("option of activations", field, options)
+    interventions = []
+    for how in HOWS:
+        for text in filter(None, texts.get(how, "").split(";")):
+            if how != "patch":
+                interventions.append(parsed(text, how, seed=seed))
+                continue
+            site, equals, problem = text.rpartition("=")
+            if not (site and equals and problem):
+                raise UserError(f"patch={quoted(text)}: write SITE=PROBLEM, such as final=12+35")
+            interventions.append(parsed(site, how, problem))
+    return interventions

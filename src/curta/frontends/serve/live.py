@@ -15,12 +15,12 @@ from curta.evaluation import suite
 from curta.evaluation.certificate import window_texts
 from curta.frontends import listing
 from curta.layouts.program import ProgramLayout
-from curta.problems.problem import answer_text, parse
+from curta.problems.problem import parse
 from curta.programs.machine import store
 from curta.report.certificate import headline
 from curta.report.figures import band, median_cells
 from curta.report.summary import percent
-from curta.runs import evaluations, metrics
+from curta.runs import folders, metrics
 from curta.runs.folders import Folder
 from curta.training import windows as training_windows
 
@@ -88,8 +88,7 @@ def since(path: Path, cursor: str) -> dict[str, Any]:
 def _truth(text: str) -> str:
     """Return the right answer to a problem; "" where its operator is not Curta's own."""
     try:
-        problem = parse(text)
-        return answer_text(problem.truth, problem.answer_base)
+        return parse(text).truth_text
     except UserError:
         return ""
 
@@ -136,7 +135,7 @@ def _grids(folder: Path) -> list[dict[str, Any]]:
     Each has the band of each cell's median, by row, of its `size` rows as far as they are there.
     """
     grids: dict[str, dict[str, Any]] = {}
-    saved = list(evaluations.read_parts(folder / evaluations.PARTIAL))
+    saved = list(folders.read_parts(folder / folders.PARTIAL))
     for part in (part for part in saved if part.of == saved[-1].of):
         place = suite.grid_place(part.name)
         if place is not None:

@@ -26,7 +26,7 @@ from curta.config.recipe import (
     with_overrides,
 )
 from curta.frontends.cli import arguments
-from curta.model import recipes, unread
+from curta.model import recipes
 from curta.problems.operations import operation_named
 from curta.problems.problem import Problem
 from curta.runs import folders
@@ -115,7 +115,7 @@ def form(name: str, settings: Mapping[str, str]) -> Form:
     for path, view in views.items():
         if path not in (*FIRST, *HIDDEN):
             by_section.setdefault(path.partition(".")[0], []).append(view)
-    useless = {path for path, need in unread.NEEDS.items() if not need.met(recipe)}
+    useless = {path for path, need in recipes.NEEDS.items() if not need.met(recipe)}
     sizes = views.get("task.values")
     useless |= {"task.digits" if sizes and sizes.text else "task.values"}
     first = [views[path] for path in FIRST if path in views and path not in useless]

@@ -2,7 +2,7 @@
 
 The neighbours of each role are found from recorded texts (`programs.machine.survey`), or set by the
 recipe. With one attention layer a model is then a function of its window, so it is trained,
-evaluated and run on windows (`decoding.logits_of_windows`). Each cell of each role's window has a
+evaluated and run on windows (`logits_of_windows`). Each cell of each role's window has a
 learned score bias. An absent neighbour is a zero vector and is attended to like the others;
 otherwise a query beside a token equal to its own could not be told from a query alone. The same
 attention over whole texts, by a mask, is here too.

@@ -14,11 +14,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from curta.config.errors import UserError, unknown
-from curta.config.model import ModelConfig
+from curta.config.sections import ModelConfig
 from curta.evaluation import generation
 from curta.evaluation.scoring import BUDGET, Models, room_for
 from curta.layouts import Layout, ShapeBounds, Text, TokenPositions
-from curta.layouts.batches import prompt_batch
+from curta.layouts.base import prompt_batch
 from curta.layouts.program import ProgramLayout
 from curta.model.inspection import AXES, SiteChange, kind, record_activations
 from curta.model.positions.window import WindowEncoding

@@ -8,13 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from curta.config.errors import UserError
-from curta.evaluation import certificate, memo, results
-from curta.model.decoding import logits_of_windows
-from curta.model.transformer import Transformer
+from curta.evaluation import certificate, results, scoring
+from curta.model.transformer import Transformer, logits_of_windows
 from curta.runs.run import Run, certifiable, program_layout
-
-WindowRows = Int[np.ndarray, "windows cells"]
-WindowTargets = Int[np.ndarray, " windows"]
+from curta.training.windows import WindowRows, WindowTargets
 
 
 def all_windows(run: Run) -> tuple[WindowRows, WindowTargets]:
@@ -36,7 +33,7 @@ def responses(
 ) -> Float[np.ndarray, " windows"]:
     """Return a neuron's activation in each window."""
     call = partial(_responses, model, jnp.int32(neuron), layer=layer)
-    (values,) = memo.in_blocks(call, rows, targets, memo.BLOCKS)
+    (values,) = scoring.in_blocks(call, rows, targets, scoring.BLOCKS)
     return values.astype(np.float64)
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from curta.config import cache, files
+from curta.config import files
 from curta.config.errors import UserError
 from curta.programs.machine import Program
 
@@ -179,7 +179,7 @@ def _execute(path: Path, name: str, content: bytes) -> UserFile:
     except BaseException:
         del sys.modules[module.__name__]
         raise
-    cache.keep(_marker(digest), f"{name}\n".encode())
+    files.keep_entry(_marker(digest), f"{name}\n".encode())
     return EXECUTED.setdefault(tag, file)
 
 
