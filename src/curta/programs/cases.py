@@ -1,6 +1,5 @@
 """Rare problems of the operations that programs bring, drawn as `draw(rng, *digits)`."""
 
-import math
 from random import Random
 
 from curta.problems.numerals import to_int, to_text
@@ -49,9 +48,20 @@ def powers_of_two(rng: Random, *digits: int) -> tuple[int, ...]:
 
 
 def about_a_square(rng: Random, digits: int) -> tuple[int]:
-    """Draw a square, or one less."""
-    square = math.isqrt(number(rng, digits)) ** 2
-    return (max(0, square - rng.randrange(2)),)
+    """Draw a square and a rest that ends like the odd number to be subtracted next.
+
+    So squares and one less are frequent, and roots that end with 9; most roots are short.
+    """
+    root = rng.randrange(10 ** rng.randint(1, rng.randint(1, (digits + 1) // 2)))
+    if rng.random() < 0.4:
+        root += 9 - root % 10
+    odd = 2 * root + 1
+    alike = 10 ** rng.randrange(len(to_text(odd)) + 1)
+    value = root * root + odd % alike - rng.choice((0, 0, 1))
+    value += alike * rng.randrange(1 + odd * rng.choice((1, 5)) // alike)
+    if rng.random() < 0.3:
+        value = 100 * value + rng.randrange(100)
+    return (min(max(0, value), 10**digits - 1),)
 
 
 def beside_a_multiple(rng: Random, first: int, second: int) -> tuple[int, int]:

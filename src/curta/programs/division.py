@@ -75,12 +75,12 @@ def divide(paper: Paper, dividend: Sequence[int], divisor: list[int], base: int)
         while fits(paper, remainder, divisor, last=times == base - 1):
             times += 1
             paper.home("place").move(place=-1, row=+1).write("times", times)
-            remainder = subtract(paper, "rest", remainder, divisor, base)
+            remainder = subtract(paper, remainder, divisor, base)
         paper.home("place").move(place=-1, step=+1).write("quotient", times)
     return remainder
 
 
-def fits(paper: Paper, remainder: list[int], divisor: list[int], last: bool = False) -> bool:
+def fits(paper: Paper, remainder: list[int], divisor: list[int], last: bool) -> bool:
     """Compares from the highest place on, with a sign where nothing is decided yet.
 
     Of the `last` remainder it is known that it no longer fits.
@@ -95,13 +95,11 @@ def fits(paper: Paper, remainder: list[int], divisor: list[int], last: bool = Fa
     return True
 
 
-def subtract(
-    paper: Paper, role: str, larger: list[int], smaller: list[int], base: int = 10
-) -> list[int]:
+def subtract(paper: Paper, larger: list[int], smaller: list[int], base: int) -> list[int]:
     """The difference, place by place, with a small 1 beside each digit that borrows."""
     borrow, remainder = 0, []
     for x, y in zip(larger, smaller, strict=True):
         borrow, digit = int(x < y + borrow), (x - y - borrow) % base
-        paper.move(place=+1).write(role, digit, carry=borrow)
+        paper.move(place=+1).write("rest", digit, carry=borrow)
         remainder.append(digit)
     return remainder

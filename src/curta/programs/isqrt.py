@@ -1,76 +1,102 @@
 """The whole square root by odd numbers, as on a calculating machine.
 
 1, 1+3, 1+3+5, ... are the squares, so the root of a number is how many odd numbers can be
-subtracted from it one after the other. Two digits of the number are brought down at a time;
-then the last odd number moves up one place: less by one, and a 1 behind it. `isqrt 15=` is
+subtracted from it one after the other. The odd number stands under the number's first pair of
+digits; when it no longer fits, it moves on: less by one, and a 1 under the next pair. So it is
+twice the root and 1 in the end. `isqrt 15=` is written, a line a row:
 
-    0 v 1 ==  0                            to begin with: 1 is more than nothing
-    5 1 0 v 1 0 ==                         15: 1 fits
-    1 4 1 0 + 3 0 ==  2 1 1 0 + 5 0 ==     14: 3 fits; 11: 5 fits
-    3 6¹0 0 + 7 0 ===  3                   6: 7 does not, so the root's digit is 3
+    0 1 ^                   the places are counted; the first pair begins at place 0
+    b 5  51 10              a copy of 15, and under it 01
+    | 1 5 >  0 1 >          the odd number, the number, and which is greater: 15 > 1
+    > 3 4 >  0 1 >          less 1 it is 14, and 14 > 3
+    > 5 1 <  0 1 >          less 3 it is 11, and 11 > 5
+    > 7 6 <  0 0 <          less 5 it is 6, and 6 < 7: it no longer fits
+    < 3 3  0 0 $            there is no other pair: half of 7, 3; the root is 03
 
-where a row is what is left, then the odd number, both from their lowest digit on. They are
-compared from the highest place on, with a sign `=` for each place that does not decide.
+They are compared from the right to the left. Behind a second pair there are two more rows, in which
+the odd number moves by one place each. After nine times it no longer fits, whatever the digits say:
+`<<`. Rows only move forward, and a step sees the row above; so the windows can be proved complete.
 """
 
 import math
 
 from curta.programs import cases
-from curta.programs.division import fits, subtract
-from curta.programs.machine import Answer, Given, Paper, Sign, program
+from curta.programs.machine import Answer, Given, Paper, ProgramError, Sign, program
 
 
 @program(
     "isqrt",
-    axes=("place", "row", "step"),
-    prompt=(
-        Given("number", "step", everywhere=("row",), high_first=True, multiple=2),
-        Sign("=", at={"step": -1}),
-    ),
-    answer=Answer("root", high_first=True),
-    broadcast={
-        "partial": ("step",),
-        "rest": ("step",),
-        "odd": ("step",),
-        "then": ("place", "step"),
-        "times": ("place", "step"),
-        "same": ("step",),
-        "root": ("place", "row"),
-    },
+    axes=("place", "row"),
+    prompt=(Given("number", "place"), Sign("=")),
+    answer=Answer("root"),
+    broadcast={"step": ("place",)},
     truth=math.isqrt,
     cases={"about a square": cases.about_a_square},
     example="isqrt 1234",
 )
-def isqrt(paper: Paper, number: list[int]) -> None:
+def isqrt(paper: Paper, number: list[int], *, base: int = 10) -> None:
     """The largest whole number whose square is no more than this."""
-    remainder, odd = [0, 0], [1]
-    paper.move(place=+1).write("partial", 0)
-    root(paper, remainder, odd)
-    for low, high in zip(number[-2::-2], number[::-2], strict=True):
-        remainder, odd = [low, high, *remainder[: len(odd)]], [1, odd[0] - 1, *odd[1:]]
-        paper.move(row=+1, step=+1)
-        for digit in remainder:
-            paper.move(place=+1).write("partial", digit)
-        remainder, odd = root(paper, remainder, odd)
+    if base % 2 or base == 2:
+        raise ProgramError(f"isqrt needs an even base from 4 on (got {base})")
+    last = len(number) - 1
+    unit = last - last % 2
+    for place in range(last + 1):
+        paper.move(place=+1).write("pair", place % 2)
+    paper.move(place=unit - last).write("unit", "^")
+    odd = [int(place == unit) for place in range(last + 1)]
+    write_moved(paper, "b", number, odd, unit)
+    while True:
+        sign, number, odd = write_step(paper, "|", number, odd, unit, base)
+        while sign in ">=":
+            sign, number, odd = write_step(paper, sign, number, odd, unit, base)
+        if unit == 0:
+            break
+        odd = [*odd[1:], 0]
+        odd[unit - 1] -= 1
+        write_moved(paper, "<", number, odd, unit - 1)
+        unit -= 2
+        odd[unit] = 1
+        write_moved(paper, ":", number, odd, unit)
+    paper.home("place").move(place=-1, row=+1).write("step", "<")
+    for digit, left in zip(odd, [*odd[1:], 0], strict=True):
+        paper.move(place=+1).write("half", digit // 2)
+        paper.write("root", digit // 2 + base // 2 * (left % 2))
     paper.end()
 
 
-def root(paper: Paper, remainder: list[int], odd: list[int]) -> tuple[list[int], list[int]]:
-    """Subtracts odd numbers while they fit; the root's next digit is how many that are."""
-    times = 0
-    write_odd(paper, "v", odd)
-    while fits(paper.move(place=+1), remainder, [*odd, 0]):
-        times += 1
-        paper.home("place").move(place=-1, row=+1).write("times", times)
-        remainder = subtract(paper, "rest", remainder, [*odd, 0])
-        odd = [(odd[0] + 2) % 10, odd[1] + odd[0] // 9, *odd[2:]]
-        write_odd(paper, "+", odd)
-    paper.home("place").move(place=-1, step=+1).write("root", times)
-    return remainder, odd
+def write_moved(paper: Paper, sign: str, number: list[int], odd: list[int], unit: int) -> None:
+    """Copies the number, and writes the odd one, which begins at place `unit`, where it is now."""
+    paper.home("place").move(place=-1, row=+1).write("step", sign)
+    for digit in number[: unit + 1]:
+        paper.move(place=+1).write("low", digit)
+    for place in range(unit, len(number)):
+        paper.move(place=int(place > unit)).write("held", number[place])
+        paper.write("moved", odd[place])
 
 
-def write_odd(paper: Paper, sign: str, odd: list[int]) -> None:
-    """The odd number, after a sign that says how it comes about."""
-    paper.home("place").write("then", sign).write("odd", odd[0])
-    for digit in odd[1:]:
-        paper.move(place=+1).write("odd", digit)
+def write_step(
+    paper: Paper, sign: str, number: list[int], odd: list[int], unit: int, base: int
+) -> tuple[str, list[int], list[int]]:
+    """Subtracts the odd number if it was less (`>`) or equal, and compares with the next one.
+
+    Returns the last sign, the number, and the odd number.
+    """
+    paper.home("place").move(place=-1, row=+1).write("step", sign)
+    for digit in number[:unit]:
+        paper.move(place=+1).write("low", digit)
+    rest, following, order = number[:unit], odd[:unit], "="
+    borrow, carry = 0, 2 if sign in ">=" else 0
+    for place in range(unit, len(number)):
+        digit = number[place] if sign in "|>" else 0
+        difference = digit - borrow - (odd[place] if sign == ">" else 0)
+        borrow, digit = int(difference < 0), difference % base
+        carry, next_odd = divmod(odd[place] + carry, base)
+        rest.append(digit)
+        following.append(next_odd)
+        if place == unit + 1 and following[unit] == base - 1 and next_odd % 2:
+            order = "<<"
+        elif order != "<<" and digit != next_odd:
+            order = "<" if digit < next_odd else ">"
+        paper.move(place=+1).write("odd", next_odd, carry=carry).write("number", digit)
+        paper.write("order", order, carry=int(place == unit and next_odd == base - 1))
+    return order, rest, following

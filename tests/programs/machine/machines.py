@@ -190,6 +190,7 @@ CASES = {
     "division in base 2": (in_base(PROGRAMS["division"], 2), PAIR),
     "modulo in base 3": (in_base(PROGRAMS["modulo"], 3), PAIR),
     "gcd in base 2": (in_base(PROGRAMS["gcd"], 2), PAIR),
+    "isqrt in base 4": (in_base(PROGRAMS["isqrt"], 4), SINGLE),
     "greatest": (greatest, MANY),
     "shuttle": (shuttle, SINGLE),
 }

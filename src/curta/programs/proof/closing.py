@@ -70,7 +70,7 @@ BATCH = 200
 
 ROUNDS, PROBLEMS, LINES = 10, 400, 20
 """How often problems are recorded to seek windows that were met on papers of no known problem; how
-many at a time; and digits of their operands along other axes."""
+many at a time; and the most digits of rare ones, or of operands along other axes."""
 
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
@@ -469,14 +469,27 @@ class Proof:
                 self.lister.add(sorted(problems))
 
     def _seek(self) -> None:
-        """Record problems that are like the papers of missing windows."""
-        for _ in range(ROUNDS if self.prompts.feeds and self.lister.program.draw is None else 0):
-            missing = sorted(self.open)
+        """Record problems that are like the papers of missing windows, or the program's rare ones.
+
+        If an operand lies along another axis, its digits are told from one paper only in part.
+        """
+        program, rng = self.lister.program, self.rng
+        if program.draw is not None or not (self.prompts.feeds or program.cases):
+            return
+        for _ in range(ROUNDS):
+            if not (missing := sorted(self.open)):
+                return
             if time.thread_time() > self.until:
                 raise UnprovableError("it takes too long")
-            papers = [self.papers[row] for row in missing]
-            count = max(10, PROBLEMS // len(papers)) if papers else 0
-            self.lister.add([self._like(paper) for paper in papers for _ in range(count)])
+            if self.prompts.feeds:
+                papers = [self.papers[row] for row in missing]
+                count = max(10, PROBLEMS // len(papers))
+                problems = [self._like(paper) for paper in papers for _ in range(count)]
+            else:
+                cases = rng.choices([*program.cases.values()], k=PROBLEMS)
+                digits = lambda: [rng.randint(1, LINES) for _ in self.prompts.form.givens]
+                problems = [case(rng, *digits()) for case in cases]
+            self.lister.add(problems)
 
     def _like(self, word: list[int]) -> Operands:
         """Return the operands that a paper shows, one digit changed, up to three more at the end.
