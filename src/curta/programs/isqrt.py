@@ -84,14 +84,14 @@ def write_step(
     paper.home("place").move(place=-1, row=+1).write("step", sign)
     for digit in number[:unit]:
         paper.move(place=+1).write("low", digit)
-    rest, following, order = number[:unit], odd[:unit], "="
+    remainder, following, order = number[:unit], odd[:unit], "="
     borrow, carry = 0, 2 if sign in ">=" else 0
     for place in range(unit, len(number)):
         digit = number[place] if sign in "|>" else 0
         difference = digit - borrow - (odd[place] if sign == ">" else 0)
         borrow, digit = int(difference < 0), difference % base
         carry, next_odd = divmod(odd[place] + carry, base)
-        rest.append(digit)
+        remainder.append(digit)
         following.append(next_odd)
         if place == unit + 1 and following[unit] == base - 1 and next_odd % 2:
             order = "<<"
@@ -99,4 +99,4 @@ def write_step(
             order = "<" if digit < next_odd else ">"
         paper.move(place=+1).write("odd", next_odd, carry=carry).write("number", digit)
         paper.write("order", order, carry=int(place == unit and next_odd == base - 1))
-    return order, rest, following
+    return order, remainder, following

@@ -37,6 +37,10 @@ papers so far, for some k up to the base, widened papers on which it is not are 
 **Multiplication.** Behind each `|` the paper is one of a few kinds of lines of pairs, a digit of
 `a` and one of the last sum: twenty sweeps, by the digit of `b` that is next, meet 3,617 windows.
 
+**Numbers that stay in place.** `gcd` and `isqrt` move no number: each row copies what stays, and
+writes from the right to the left how two of them compare. What is borrowed follows from these
+signs, so windows see digits of two rows and one sign: 18,434 and 4,806 windows.
+
 **What it rests on.** A program writes after a window what it wrote after the same window in the
 recorded problems, at every size: that no two recorded texts disagree is checked. Prompts are those
 of the format, with operands of any length; a problem that has no answer (`refuse`) counts as well.
@@ -75,7 +79,7 @@ many at a time; and the most digits of rare ones, or of operands along other axe
 FIRST = 60_000
 """Tokens of the list with which a proof begins."""
 
-SECONDS, ROWS = 30.0, 180.0
+SECONDS, ROWS = 30.0, 300.0
 """Of the thread, for a proof; and for one of a program that writes rows, with a long list."""
 
 CURES = {
