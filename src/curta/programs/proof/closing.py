@@ -51,6 +51,7 @@ that no sweep met would be an error of this argument or of its code; then nothin
 """
 
 import json
+import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -475,10 +476,12 @@ class Proof:
     def _seek(self) -> None:
         """Record problems that are like the papers of missing windows, or the program's rare ones.
 
-        If an operand lies along another axis, its digits are told from one paper only in part.
+        A paper shows an operand along another axis only in part. Papers that were widened coarsely
+        show windows that never occur, for which no rare problems are sought.
         """
         program, rng = self.lister.program, self.rng
-        if program.draw is not None or not (self.prompts.feeds or program.cases):
+        rare = bool(program.cases) and (self.fine or not self.widens)
+        if program.draw is not None or not (self.prompts.feeds or rare):
             return
         for _ in range(ROUNDS):
             if not (missing := sorted(self.open)):
@@ -490,9 +493,10 @@ class Proof:
                 count = max(10, PROBLEMS // len(papers))
                 problems = [self._like(paper) for paper in papers for _ in range(count)]
             else:
+                # of at most LINES digits in the operand's base; cases count decimal ones
+                most = [1 + int(LINES * math.log10(part.base)) for part in self.prompts.form.givens]
                 cases = rng.choices([*program.cases.values()], k=PROBLEMS)
-                digits = lambda: [rng.randint(1, LINES) for _ in self.prompts.form.givens]
-                problems = [case(rng, *digits()) for case in cases]
+                problems = [case(rng, *(rng.randint(1, n) for n in most)) for case in cases]
             self.lister.add(problems)
 
     def _like(self, word: list[int]) -> Operands:
