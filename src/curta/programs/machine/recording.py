@@ -330,7 +330,14 @@ def distinct(rows: Rows) -> tuple[Int[np.ndarray, " windows"], Queries]:
     >>> bool(np.isin(first, [0, 2]).all()), bool(inverse[0] == inverse[1])
     (True, True)
     """
-    _, first, inverse = np.unique(fingerprint(rows), return_index=True, return_inverse=True)
+    codes = fingerprint(rows)
+    # what np.unique does, without its stable sort, which takes twice as long
+    order = np.argsort(codes)
+    ordered = codes[order]
+    begins = np.flatnonzero(np.append(ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]))
+    first = np.minimum.reduceat(order, begins) if len(rows) else order
+    inverse = np.empty_like(order)
+    inverse[order] = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(rows)))
     assert np.array_equal(rows[first][inverse], rows), "two windows with one hash"
     return first, inverse
 
