@@ -65,6 +65,34 @@ def test_every_entry_has_its_structure_its_cost_and_its_ranges(folder: Path, pag
     assert "<as it is>" not in page.source
 
 
+def test_the_conclusion_names_the_best_entry_and_what_learned_nothing(tmp_path: Path) -> None:
+    sample.write_comparison(tmp_path, members=6)
+    content = json.loads((tmp_path / "comparison.json").read_text())
+    for row, factor in zip(content["rows"], (0.01, 0.5, 1.0), strict=True):
+        row["settings"] = {"training": {"steps": 400, "batch": 32}}
+        for summary in row["lengths"]:
+            values = [value * factor for value in summary["exact_match"]["members"]]
+            summary["exact_match"] = sample.statistics(values)
+    sample.write_json(tmp_path / "comparison.json", content)
+    means = [
+        [sum(values) / len(values) for values in zip(*(
+            summary["exact_match"]["members"]
+            for summary in row["lengths"]
+            if summary["digits"] > 10
+        ), strict=True)]
+        for row in content["rows"][1:]
+    ]  # fmt: skip
+    second, best = (100 * sum(values) / 6 for values in means)
+    text = visible(page_of(tmp_path))
+    assert (
+        f"Beyond training, window is best: {best:.1f} % of the problems are right. reversed &"
+        f" padded follows with {second:.1f} %; the difference is {best - second:.1f} points"
+        " (95 % interval "
+    ) in text
+    assert "Nothing learned: plain." in text
+    assert "400 steps of 32" in text
+
+
 def test_an_entry_that_waits_is_shown_as_such(tmp_path: Path) -> None:
     sample.write_comparison(tmp_path)
     measured = ("steps", "parameters", "training_seconds", "loss", "exact_match", "stopped")

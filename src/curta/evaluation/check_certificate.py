@@ -846,6 +846,8 @@ def check(run: Path) -> list[str]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python check_certificate.py FOLDER")
     try:
         print("\n".join(check(Path(sys.argv[1]))))
     except CheckFailedError as reason:

@@ -43,7 +43,7 @@ def train(
 ) -> "Run":
     """Train a recipe, by name or by path, and evaluate the trained models.
 
-    In place of a recipe stands a user's program: its file, or its name once it is registered.
+    `recipe` may also be a user's program: its file, or its name once it is registered.
 
     `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member is trained for
     each. `settings` are fields of the recipe: `**{"model.width": 64}`. `track` names trackers
@@ -101,7 +101,7 @@ def _configure() -> None:
 
 
 def resolve(recipe: str, overrides: Mapping[str, Any]) -> Recipe:
-    """A recipe, by name or by path, with fields changed; every field is checked."""
+    """Return a recipe, by name or path, with fields changed; every field is checked."""
     return recipes.resolve(recipe, overrides, where=f"recipe {recipe!r}")
 
 
@@ -133,7 +133,7 @@ def data(
 
 
 def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "Run":
-    """A run by its name in the runs folder, or by its path.
+    """Return a run, by its name in the runs folder or by its path.
 
     A looped model can be asked and evaluated with another number of recurrences. With `trust`
     the code that came with the run is executed: a program's, a position encoding's.
@@ -146,10 +146,10 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
 
 
 def extend(run: str, steps: int, trust: bool = False) -> "Run":
-    """A finished run by its name or path, to be trained on to so many steps: `complete` does that.
+    """Return a finished run, by name or path, to be trained on to so many steps by `complete`.
 
-    The learning rate begins a new course, that of a training of so many steps, where it is by then.
-    Raises UserError for a run that cannot be trained on, or not here.
+    The schedule is recomputed for the new number of steps, so the learning rate may jump. Raises
+    UserError for a run that cannot be trained on, or not here.
     """
     loaded, steps = load(run, trust=trust), operator.index(steps)
     from curta.model import model_cost
@@ -170,7 +170,7 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
 
 
 def probe(run: "Run", name: str, members: Sequence[int] | None = None, **options: Any) -> Rows:
-    """What one probe finds in a run, by default in all its members.
+    """Run one probe on a run, by default on all its members, and return its rows.
 
     Keyword arguments are its options, as `curta probe RUN NAME --help` lists them; its
     picture is then `run.find_pictures()["probes/NAME"]`.

@@ -81,7 +81,7 @@ def plain_words(content: Certificate) -> str:
     if is_exact(content):
         return (
             "In plain words: every situation it can meet, at any length, was checked, and it is"
-            " right in each. It cannot make a mistake."
+            " right in each. It makes no mistake in this algorithm."
         )
     return "In plain words: it is right in every situation that was checked; there may be others."
 

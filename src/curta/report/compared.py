@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 
 from curta.config.table import MISSING
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
+from curta.evaluation.statistics import of_difference
 from curta.report.run_folder import RunData, Trained, read_run
-from curta.report.summary import Range, finite, range_of
+from curta.report.summary import Range, finite, percent, range_of
 from curta.runs import folders
 from curta.runs.info import ComparisonResults, ComparisonRow
 
@@ -63,6 +64,57 @@ class ComparisonData:
             for size in ([] if inside else row.unevaluated)
         )
         return [fmean([*finite(values), *zeros]) for values in by_member(side) if finite(values)]
+
+    def conclusion(self) -> list[str]:
+        """Return in sentences which entry does best, and by how much over the next one.
+
+        Means are over members, sizes and slices; sizes without positions count as 0. Members of
+        one seed are compared in pairs. An interval takes five seeds, see `statistics.of_mean`.
+        """
+        sentences = list[str]()
+        for inside, where in ((True, "As long as in training"), (False, "Beyond training")):
+            by_entry = {
+                row.name: self.mean(
+                    replace(row, unevaluated=(*row.unevaluated, *row.unplaced)), inside
+                )
+                for row in self.results.rows
+            }
+            ranked = sorted(
+                (name for name, means in by_entry.items() if means),
+                key=lambda name: -fmean(by_entry[name]),
+            )
+            if len(ranked) < 2:
+                continue
+            first, second = (by_entry[name] for name in ranked[:2])
+            best, next_best = fmean(first), fmean(second)
+            if best - next_best < 0.005:
+                sentences.append(
+                    f"{where}, {ranked[0]} and {ranked[1]} are equally good:"
+                    f" {percent(next_best)} % of the problems are right."
+                )
+                continue
+            paired = len(first) == len(second) == len(self.results.seeds)
+            interval = of_difference(first, second, paired)
+            over = f"{100 * (best - next_best):.1f} points"
+            if interval:
+                over += f" (95 % interval {100 * interval.low:.1f} to {100 * interval.high:.1f})"
+            sentences.append(
+                f"{where}, {ranked[0]} is best: {percent(best)} % of the problems are right."
+                f" {ranked[1]} follows with {percent(next_best)} %; the difference is {over}."
+            )
+        return sentences
+
+    def unlearned(self) -> list[str]:
+        """Return the finished entries that are right on less than a twentieth of any problems."""
+        return [
+            row.name
+            for row in self.results.rows
+            if row.status == "finished"
+            and row.lengths
+            and all(
+                fmean(means) < 0.05 for inside in (True, False) if (means := self.mean(row, inside))
+            )
+        ]
 
 
 def read_comparison(folder: Path) -> ComparisonData:

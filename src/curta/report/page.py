@@ -234,9 +234,16 @@ def _write(
     if any(info.seeds != seeds for info in infos):
         counts = [len(info.seeds) for info in infos]
         members = f"{min(counts)} to {max(counts)}"
+    commands = {" ".join(info.command) for info in infos if info.command}
+    trainings = [row.settings.get("training", {}) for row in compared.results.rows]
+    budgets = {f"{t['steps']:,} steps of {t['batch']:,}" for t in trainings if t}
     body = render(
         "comparison/page.html",
         results=compared.results,
+        conclusion=compared.conclusion(),
+        unlearned=compared.unlearned(),
+        command=commands.pop() if len(commands) == 1 else None,
+        budget=budgets.pop() if len(budgets) == 1 else "see Recipes side by side",
         sizes=compared.sizes,
         members=members,
         several=compared.several,

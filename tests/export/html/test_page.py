@@ -189,7 +189,7 @@ def test_a_head_is_taken_away_by_a_press_and_given_back_by_another(either: Page)
     over(either)
     expect(button).to_have_attribute("aria-pressed", "false")
     expect(text(either)).to_have_text(before)
-    expect(either.locator("#changes")).to_have_text(re.compile("^Nothing is changed"))
+    expect(either.locator("#changes")).to_have_text(re.compile("^No part of the model is changed"))
 
 
 def shown(tab: Page, changes: object) -> str:

@@ -137,7 +137,7 @@ function anew() {
     button.ariaPressed = zeroed.has(zeroes) || Boolean(patch?.positions.has(Number(place)));
   }
   const words = changeWords(now, prompt.map(({ token }) => symbolOf(layout, token)));
-  at("changes").textContent = words ? `Changed: ${words}.` : "Nothing is changed: this is the model as it was trained.";
+  at("changes").textContent = words ? `Changed: ${words}.` : "No part of the model is changed.";
   at("changes").classList.toggle("note", Boolean(words));
   const put = patch && { ...patch, source: problemText(patch.problem, layout) };
   at("command").textContent = words && command(entry, { problem: problemText(problem, layout), zeroed, patch: put });
@@ -148,6 +148,7 @@ function anew() {
 function restart(from) {
   now.chosen = -1;
   while (at("text").children.length > from) at("text").lastChild.remove();
+  if (sheet.placed) sheet.placed.length = Math.min(sheet.placed.length, from);
   at("inside").hidden = true;
   at("work").dataset.right = "";
   at("answers").replaceChildren();

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -135,8 +136,9 @@ def complete(run: "Run", place: Destination | None = None, is_demo: bool = False
             (f"ask {name} {example}", "let it calculate"),
             (f"page {name}", "watch it write, in a browser"),
             (f"probe {name}", "look inside"),
-            ("serve", "all runs, and new ones, in a browser"),
         ]
+        if find_spec("starlette"):  # the extra `serve`
+            steps.append(("serve", "all runs, and new ones, in a browser"))
         if not run.folder.evaluation.exists():
             steps.insert(0, (f"evaluate {name}", "ask it problems of many sizes"))
         display.next_steps(*steps)
