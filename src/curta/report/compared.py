@@ -15,6 +15,9 @@ from curta.report.summary import Range, finite, percent, range_of
 from curta.runs import folders
 from curta.runs.info import ComparisonResults, ComparisonRow
 
+LEAST = 0.05
+"""Exact match below which nothing counts as learned."""
+
 RangeCurve = dict[int, Range]
 """Ranges by training step, or by digits."""
 
@@ -87,6 +90,8 @@ class ComparisonData:
                 continue
             first, second = (by_entry[name] for name in ranked[:2])
             best, next_best = fmean(first), fmean(second)
+            if best < LEAST:
+                continue
             if best - next_best < 0.005:
                 sentences.append(
                     f"{where}, {ranked[0]} and {ranked[1]} are equally good:"
@@ -112,7 +117,9 @@ class ComparisonData:
             if row.status == "finished"
             and row.lengths
             and all(
-                fmean(means) < 0.05 for inside in (True, False) if (means := self.mean(row, inside))
+                fmean(means) < LEAST
+                for inside in (True, False)
+                if (means := self.mean(row, inside))
             )
         ]
 
@@ -144,7 +151,7 @@ def exact_match_at(row: ComparisonRow, operator: str, size: str) -> Range | str:
     """Return exact match in the hardest slice of a size, or why there is none."""
     slices = [s for s in row.lengths if (s.operator, s.size) == (operator, size)]
     if slices:
-        return hardest(slices)
+        return range_of(hardest(slices))
     for reason, sizes in (("no positions", row.unplaced), ("not evaluated", row.unevaluated)):
         if (operator, size) in {(missing.operator, missing.size) for missing in sizes}:
             return reason
@@ -153,13 +160,13 @@ def exact_match_at(row: ComparisonRow, operator: str, size: str) -> Range | str:
     return "not evaluated" if row.status == "finished" else row.status
 
 
-def hardest(slices: Iterable[SliceSummary]) -> Range:
-    """Return the range over members of exact match, each member in its hardest slice."""
-    return range_of(min(finite(values)) for values in by_member(slices) if finite(values))
+def hardest(slices: Iterable[SliceSummary]) -> list[float]:
+    """Return each member's exact match in its hardest slice, for members that have any."""
+    return [min(finite(values)) for values in by_member(slices) if finite(values)]
 
 
-def by_digits(row: ComparisonRow, operator: str) -> RangeCurve:
-    """Return the hardest slice by digits of the longest operand."""
+def members_by_digits(row: ComparisonRow, operator: str) -> dict[int, list[float]]:
+    """Return each member's hardest slice by digits of the longest operand."""
     groups: dict[int, list[SliceSummary]] = {}
     for summary in sorted(row.lengths, key=lambda summary: summary.digits):
         if summary.operator == operator:

@@ -1,8 +1,9 @@
 """The figures of a comparison: entries side by side, and the values of a sweep.
 
-learning, lengths   a panel per entry: its median as a line, the range of its members as a band,
+learning            a panel per entry: its median as a line, the range of its members as a band,
                     and the other entries' medians in grey behind, since overlapping bands could
                     not be told apart
+lengths             all entries in one plot, with a point per member; as `learning` for many entries
 against             loss and exact match against a swept value, or against the model's size
 phase_map           exact match by two varied fields
 """
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curta.probes.pictures import heat
 from curta.report import figures
-from curta.report.compared import ComparisonData, RangeCurve, by_digits, evaluated_sizes
+from curta.report.compared import ComparisonData, RangeCurve, evaluated_sizes, members_by_digits
 from curta.report.summary import by_step, range_of
 from curta.runs.info import ComparisonRow
 
@@ -95,9 +96,10 @@ def learning(compared: ComparisonData) -> Figure:
 
 
 def lengths(compared: ComparisonData, operator: str) -> Figure:
-    """Draw exact match in the hardest slice by operand length, a panel per entry.
+    """Draw exact match in the hardest slice by operand length.
 
-    Crosses mark lengths without positions in an entry's models. The shared axis begins at the
+    As many entries as there are colours share one plot, with a point for every member; more have a
+    panel each. Crosses mark lengths without positions in an entry's models. The axis begins at the
     first measured length: the shorter lengths of training would take half of it.
     """
     sizes = {
@@ -105,12 +107,35 @@ def lengths(compared: ComparisonData, operator: str) -> Figure:
         for row in compared.results.rows
     }
     rows = [row for row in compared.results.rows if sizes[row.name]]
-    by_entry = {row.name: by_digits(row, operator) for row in rows}
     training = {row.name: compared.trained(row, operator) for row in rows}
     spans = {name: trained.lengths for name, trained in training.items() if trained}
     digits = {size.digits for row in rows for size in sizes[row.name]}
     longest = {high for _, high in spans.values()}
+    edges = (min(digits | longest) / 1.4, max(digits | longest) * 1.15)
     with figures.style():
+        if len(rows) <= len(SERIES):
+            figure, (axes,) = figures.column(1, 3.2)
+            for row, (colour, mark) in zip(rows, SERIES, strict=False):
+                members = members_by_digits(row, operator)
+                _draw_members(axes, row.name, members, colour, mark, line=True, band=False)
+                unplaced = sorted(
+                    {size.digits for size in row.unplaced if size.operator == operator}
+                )
+                axes.plot(
+                    unplaced, [0] * len(unplaced), "x", color=colour, markeredgewidth=1.8,
+                    clip_on=False,
+                )  # fmt: skip
+            if len(set(spans.values())) == 1:
+                figures.shade(axes, next(iter(spans.values())))
+            figures.length_axis(axes, digits, longest, 0.08)
+            axes.set_xlim(edges)
+            figures.percent_axis(axes)
+            figures.legend(figure, axes, columns=3)
+            return figure
+        by_entry = {
+            row.name: {at: range_of(v) for at, v in members_by_digits(row, operator).items()}
+            for row in rows
+        }
         count = math.ceil(len(rows) / 2)
         figure, panels = figures.column(count, 1.1 + 1.3 * count, across=2, sharey="all")
         for axes in panels[len(rows) :]:
@@ -124,7 +149,7 @@ def lengths(compared: ComparisonData, operator: str) -> Figure:
             figures.shade(axes, spans.get(row.name))
             axes.set_title(row.name, fontweight="bold", parse_math=False)
             figures.length_axis(axes, digits, longest, 0.2)
-            axes.set(xlabel="", xlim=(min(digits | longest) / 1.4, max(digits | longest) * 1.15))
+            axes.set(xlabel="", xlim=edges)
         figures.percent_axis(panels[0])
         for axes in panels[: len(rows)][-2:]:
             axes.tick_params(labelbottom=True)
@@ -196,21 +221,7 @@ def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure
                 for row in mine:
                     place = places[value_name(values[row.name])] + dodge
                     by_place.setdefault(place, []).extend(measure(row))
-                ranges = {p: range_of(by_place[p]) for p in sorted(by_place) if by_place[p]}
-                across = list(ranges)
-                middle, low, high = ([r[end] for r in ranges.values()] for end in range(3))
-                if any(len(shares) > 1 for shares in by_place.values()):
-                    dots: Any = {"color": colour, "markersize": 3, "alpha": 0.45}
-                    for place, shares in by_place.items():
-                        axes.plot([place] * len(shares), shares, mark, **dots)
-                if numeric:
-                    axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
-                else:
-                    axes.vlines(across, low, high, color=colour, linewidth=1.2)
-                axes.plot(
-                    across, middle, mark + ("-" if numeric else ""), color=colour,
-                    linewidth=1.8, markersize=5, label=name or "median",
-                )  # fmt: skip
+                _draw_members(axes, name or "median", by_place, colour, mark, numeric, numeric)
             axes.set_title(title)
             axes.set_yscale("log") if title == LOSS else figures.percent_axis(axes)
         labelled = figures.spread(places.values(), 0.11, log) if numeric else [*places.values()]
@@ -224,6 +235,33 @@ def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure
         if len(series) > 1 or compared.several:
             figures.legend(figure, panels[0], columns=2)
     return figure
+
+
+def _draw_members(
+    axes: Axes,
+    name: str,
+    by_place: Mapping[Any, Sequence[float]],
+    colour: str,
+    mark: str,
+    line: bool,
+    band: bool,
+) -> None:
+    """Draw the median at each place, small marks for the members, and their range."""
+    ranges = {p: range_of(by_place[p]) for p in sorted(by_place) if by_place[p]}
+    across = list(ranges)
+    middle, low, high = ([r[end] for r in ranges.values()] for end in range(3))
+    if any(len(values) > 1 for values in by_place.values()):
+        dots: Any = {"color": colour, "markersize": 3, "alpha": 0.45}
+        for place, values in by_place.items():
+            axes.plot([place] * len(values), values, mark, **dots)
+    if band:
+        axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
+    else:
+        axes.vlines(across, low, high, color=colour, linewidth=1.2)
+    axes.plot(
+        across, middle, mark + ("-" if line else ""), color=colour, linewidth=1.8, markersize=5,
+        label=name,
+    )  # fmt: skip
 
 
 def _series(rows: Sequence[ComparisonRow], apart: Sequence[str]) -> dict[str, list[ComparisonRow]]:
