@@ -30,6 +30,32 @@ def evaluated(folder: Path, members: int = 3, **changes: Any) -> Path:
     return folder
 
 
+@pytest.mark.parametrize(
+    ("sizes", "verdict"),
+    [
+        (
+            (("5", 5, 1.0), ("20", 20, 0.0)),
+            "+ is learned in part: the median member is right up to",
+        ),
+        (
+            (("5", 5, 0.0), ("20", 20, 0.0)),
+            "+ is not learned: the median member is wrong already at",
+        ),
+        ((("20", 20, 0.0), ("30", 30, 0.0)), "+ fails beyond training: the median member is wrong"),
+    ],
+)
+def test_the_verdict_tells_what_was_not_learned_from_what_was_not_evaluated(
+    tmp_path: Path, sizes: tuple[tuple[str, int, float], ...], verdict: str
+) -> None:
+    """Of a run that was trained on 1 to 10 digits."""
+    rows = [row(size, digits, share=share) for size, digits, share in sizes]
+    for each in rows:
+        each["exact_match"] = [each["exact_match"][0]] * 2
+    run = read_run(evaluated(tmp_path, 2, lengths=rows, grids=[]))
+    (sentence,) = sections.conclusion(run)
+    assert sentence.startswith(verdict)
+
+
 def test_each_side_is_its_largest_size_in_the_hardest_slice(tmp_path: Path) -> None:
     """Of a run that was trained on 1 to 10 digits."""
     sizes = [("5", 5, 0.1), ("10", 10, 0.9), ("20", 20, 0.3), ("100", 100, 0.2)]

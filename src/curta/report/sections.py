@@ -129,9 +129,13 @@ def conclusion(run: RunData) -> list[str]:
         until = f"right up to {_problems(right[-1])} and fails at" if right else "wrong already at"
         trained = run.trained.get(operator)
         spans = f" (training: {trained_on(trained)})" if trained else ""
+        verdict = "is learned in part" if right else "is not learned"
+        # where no size of training was evaluated, nobody knows whether it was learned
+        if trained and not right and not any(map(trained.covers, rows)):
+            verdict = "fails beyond training"
         sentences.append(
-            f"{operator} {'is learned in part' if right else 'is not learned'}: {median_member}"
-            f" {until} {_problems(failing)}, {percent(sizes[failing])}% exact match{spans}."
+            f"{operator} {verdict}: {median_member} {until} {_problems(failing)},"
+            f" {percent(sizes[failing])}% exact match{spans}."
         )
     return sentences
 
