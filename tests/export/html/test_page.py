@@ -137,6 +137,8 @@ def test_a_changed_token_is_gone_on_from_and_an_end_sign_ends(paper: Page) -> No
     write_instead(paper, "7", "sum")
     longer(paper, 7)
     expect(text(paper)).to_have_text(re.compile(r"^21\+43=7"))
+    # on its square: the first after six tokens of the prompt
+    expect(paper.locator("#text > *").nth(6)).to_have_attribute("style", re.compile(r"--x: \d"))
     expect(paper.locator(":focus")).to_have_accessible_name(re.compile("your change"))
     for key in ("Home", "8"):  # in the same role
         paper.keyboard.press(key)
