@@ -96,6 +96,9 @@ def test_the_tour_shows_five_things_and_can_be_left_at_once(either: Page) -> Non
         expect(tour).to_contain_text(words)
         expect(either.locator(".pointed")).to_have_count(1)
         expect(either.locator("#text .changed")).to_have_count(int(number == 2))
+        if number == 2 and either.locator("#grid .block").count():  # it stands on its square
+            changed = either.locator("#text > :is(.changed, :has(.changed))")
+            expect(changed).to_have_attribute("style", re.compile(r"--x: ?\d"))
         expect(either.locator("#parts [aria-pressed=true]")).to_have_count(int(number == 3))
         tour.get_by_role("button", name="Next").click()
     expect(tour).to_contain_text(re.compile(r"Ask [\d,]+ digits"))
@@ -137,8 +140,6 @@ def test_a_changed_token_is_gone_on_from_and_an_end_sign_ends(paper: Page) -> No
     write_instead(paper, "7", "sum")
     longer(paper, 7)
     expect(text(paper)).to_have_text(re.compile(r"^21\+43=7"))
-    # on its square: the first after six tokens of the prompt
-    expect(paper.locator("#text > *").nth(6)).to_have_attribute("style", re.compile(r"--x: \d"))
     expect(paper.locator(":focus")).to_have_accessible_name(re.compile("your change"))
     for key in ("Home", "8"):  # in the same role
         paper.keyboard.press(key)
