@@ -5,7 +5,7 @@ difference if both are odd. While both numbers are even both are halved, and a `
 is left in the end is doubled once for each. `gcd 6,4=` is written, a line a row:
 
     + | 2               no number is 0; both are even, so a 2 is noted
-    2 4 3 3             4 stays; half of 6, 3, then 3 as the next digit is not odd
+    2 4 3 3             4 stays; half of 6 is 3, and no 5 is added
     y 3 2 2 |           3 stays; half of 4
     x 3 1 1 | <         3 stays; half of 2; both are odd, and 1 is less than 3
     < 1 1 1 | = ,       1 stays; half of 3 - 1; they are equal; a mark up to the first digit
@@ -13,9 +13,9 @@ is left in the end is doubled once for each. `gcd 6,4=` is written, a line a row
     | 2 : 2             the first 2 is taken, and the number doubled
     | - . 2 $           there is no other one: 2 is the answer
 
-Numbers are compared from the right to the left, as they are halved: the half of a digit is written
-before it, for the digit is 5 more if the next one is odd. Rows only move forward, and a step sees
-the row above; so the windows can be proved complete.
+Numbers are compared and halved from right to left. The half of each digit is written first; the new
+digit is that, plus 5 if the next digit is odd. Rows only move forward, and a step sees no further
+than the row above, so the windows can be proved complete.
 """
 
 import math

@@ -13,9 +13,9 @@ twice the root and 1 in the end. `isqrt 15=` is written, a line a row:
     > 7 6 <  0 0 <          less 5 it is 6, and 6 < 7: it no longer fits
     < 3 3  0 0 $            there is no other pair: half of 7, 3; the root is 03
 
-They are compared from the right to the left. Behind a second pair there are two more rows, in which
-the odd number moves by one place each. After nine times it no longer fits, whatever the digits say:
-`<<`. Rows only move forward, and a step sees the row above; so the windows can be proved complete.
+They are compared from right to left. For each further pair, two more rows move the odd number by
+one place each. After nine times it no longer fits, whatever the digits say: `<<`. Rows only move
+forward, and a step sees no further than the row above, so the windows can be proved complete.
 """
 
 import math

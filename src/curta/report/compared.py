@@ -9,7 +9,7 @@ from statistics import fmean
 
 from curta.config.table import MISSING
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
-from curta.evaluation.statistics import of_difference
+from curta.evaluation.statistics import TO_DRAW, of_difference
 from curta.report.run_folder import RunData, Trained, read_run
 from curta.report.summary import Range, finite, percent, range_of
 from curta.runs import folders
@@ -72,7 +72,8 @@ class ComparisonData:
         """Return in sentences which entry does best, and by how much over the next one.
 
         Means are over members, sizes and slices; sizes without positions count as 0. Members of
-        one seed are compared in pairs. An interval takes five seeds, see `statistics.of_mean`.
+        one seed are compared in pairs. An interval takes five seeds, see `statistics.of_mean`; it
+        is not adjusted for the number of entries. Where it holds 0, no entry is called best.
         """
         sentences = list[str]()
         for inside, where in ((True, "As long as in training"), (False, "Beyond training")):
@@ -103,23 +104,27 @@ class ComparisonData:
             over = f"{100 * (best - next_best):.1f} points"
             if interval:
                 over += f" (95 % interval {100 * interval.low:.1f} to {100 * interval.high:.1f})"
-            sentences.append(
-                f"{where}, {ranked[0]} is best: {percent(best)} % of the problems are right."
-                f" {ranked[1]} follows with {percent(next_best)} %; the difference is {over}."
-            )
+            elif len(self.results.seeds) < TO_DRAW:
+                over += f" (fewer than {TO_DRAW} seeds: no interval)"
+            if interval and interval.low <= 0:
+                begin = f"{where}, the seeds do not tell {ranked[0]} and {ranked[1]} apart:"
+                shares = f"{percent(best)} % and {percent(next_best)} % of the problems are right;"
+            else:
+                begin = f"{where}, {ranked[0]} is best: {percent(best)} % of problems are right."
+                shares = f"{ranked[1]} follows with {percent(next_best)} %;"
+            sentences.append(f"{begin} {shares} the difference is {over}.")
         return sentences
 
     def unlearned(self) -> list[str]:
-        """Return the finished entries that are right on less than a twentieth of any problems."""
+        """Return the finished entries whose members are below `LEAST`, on average, in any slice."""
         return [
             row.name
             for row in self.results.rows
             if row.status == "finished"
             and row.lengths
             and all(
-                fmean(means) < LEAST
-                for inside in (True, False)
-                if (means := self.mean(row, inside))
+                fmean(finite(summary.exact_match.members) or [0.0]) < LEAST
+                for summary in row.lengths
             )
         ]
 

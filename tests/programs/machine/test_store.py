@@ -1,6 +1,7 @@
 """Machines as files: what is read again is the same machine, and writes the same texts."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from curta.config.errors import UserError
 from curta.layouts.program import ProgramLayout
 from curta.programs import PROGRAMS
 from curta.programs.machine import store
+from curta.programs.user.registry import recorder_of
 from tests import paper, tiny
 
 MACHINES: dict[str, dict[str, Any]] = {
@@ -89,3 +91,15 @@ def test_a_machine_that_does_not_fit_is_refused(change: dict[str, Any], message:
     content["tokens"][0]["offset"] = [10**30]
     with pytest.raises(UserError, match=r"the machine is damaged \(a move"):
         store.load(content, "run 'mine'")
+
+
+@every_machine
+def test_a_program_that_was_written_in_another_way_records_nothing(name: str) -> None:
+    """As if a role, or an axis, had another name when the machine was made."""
+    recipe, machine = tiny.recipe(**MACHINES[name]), made(name).machine
+    assert recorder_of(recipe.programs, recipe.tasks, machine) is not None
+    axes = ("former", *machine.axes[1:])
+    assert recorder_of(recipe.programs, recipe.tasks, replace(machine, axes=axes)) is None
+    last = next(token.role for token in reversed(machine.tokens) if token.role != "end")
+    tokens = tuple(t._replace(role="former") if t.role == last else t for t in machine.tokens)
+    assert recorder_of(recipe.programs, recipe.tasks, replace(machine, tokens=tokens)) is None

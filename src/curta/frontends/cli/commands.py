@@ -420,7 +420,7 @@ def data(
     names, settings = arguments.split(words)
     recipe = arguments.at_most_one(names, "recipe")
     if recipe is None:
-        raise UserError("of which recipe? curta data RECIPE; `curta show` lists all")
+        raise UserError("no recipe named: curta data RECIPE; `curta show` lists all")
     begun, changes = time.perf_counter(), arguments.values(settings)
     with Status("writing") as status:
         say = lambda split, share: status.say(f"{split} {share:.0%}")

@@ -580,9 +580,9 @@ def _conflict_lines(check: ProgramCheck, conflict: ConflictExample) -> Iterator[
 
 
 def layers_view(recipe: Recipe, problem: Problem | None) -> Group:
-    """Every weight, what it costs, and for which texts that holds.
+    """Return every weight with its cost, and a line on the texts to which the costs apply.
 
-    Texts are those of the problem, and without one the longest of training.
+    These are the texts of the problem, or without one the longest texts of training.
     """
     from curta.layouts.texts import layout_of
     from curta.model.model_cost import layers, scored_keys
@@ -606,9 +606,9 @@ def layers_view(recipe: Recipe, problem: Problem | None) -> Group:
         Table("", columns, rows, [["total", (), (), (), *sums]]),
         f"Attention: {lengths.keys:,} keys scored for each query, in texts of up to {tokens:,}"
         f" tokens ({texts}), keys that it may not see included.",
-        "Multiply-adds are those of matrix products, for a token that goes through everything;"
+        "Multiply-adds count matrix products, for a token that passes through every layer;"
         " look-ups, norms and what positions calculate are left out. Blocks are stacked along"
         " the first axis of a weight's shape.",
-        "Inputs and outputs are those of one text and one block, tokens x features; activations"
+        "Inputs and outputs, tokens x features, are for one text and one block; activations"
         " are the bytes that the outputs of all blocks and recurrences take.",
     )

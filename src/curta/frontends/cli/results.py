@@ -244,7 +244,7 @@ def activations(
     out: Path | None,
 ) -> None:
     """Record what members calculate over the true texts of problems, and with other values."""
-    refuse_if(not problems, "activations of which problem? curta probe RUN activations 12+34")
+    refuse_if(not problems, "no problem given: curta probe RUN activations 12+34")
     interventions = read_interventions(texts)
     run, sites = api.load(name, recurrences, trust), texts.get("sites", "*").split(",")
     recorded = run.activations(problems, sites, interventions, None if member is None else [member])

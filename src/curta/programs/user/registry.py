@@ -28,6 +28,7 @@ from curta.programs.declared import Declared
 from curta.programs.machine import Program, sampling, store
 from curta.programs.machine.check import ProgramCheck, check_program
 from curta.programs.machine.machine import Machine
+from curta.programs.machine.paper import Vocabulary
 from curta.programs.machine.survey import Recorder
 from curta.programs.proof.closing import list_and_prove
 from curta.programs.proof.listing import Lister
@@ -128,7 +129,8 @@ def in_base(program: Program, base: int) -> Program:
 def recorder_of(names: Iterable[str], tasks: Iterable[Task], machine: Machine) -> Recorder | None:
     """Return a recorder of these programs, in the bases of the tasks, for a machine's tokens.
 
-    None if the code of one of them is unknown in this process.
+    None if the code of one of them is unknown in this process, or if one of Curta's own is written
+    in another way since the machine was made: on other axes, or in other roles.
     """
     bases = {task.operator: task.base for task in tasks}
     programs = [
@@ -137,7 +139,18 @@ def recorder_of(names: Iterable[str], tasks: Iterable[Task], machine: Machine) -
         for program in find_programs(name)
         if program.operator in machine.formats
     ]
-    return store.recorder(machine, programs) if len(programs) == len(machine.formats) else None
+    axes = {axis for program in programs for axis in program.axes}
+    if len(programs) < len(machine.formats) or not axes <= {*machine.axes}:
+        return None
+    recorder = store.recorder(machine, programs)
+    for program in programs:
+        if not program.file and program.name in PROGRAMS:
+            sample = Vocabulary()
+            program.record([12] * len(program.format.givens), sample)
+            roles = {role for _, role, _, _ in recorder.vocabularies[program.operator]}
+            if not {role for _, role, _, _ in sample} <= roles:
+                return None
+    return recorder
 
 
 def names() -> list[str]:

@@ -22,7 +22,7 @@ from curta.config.recipe import Recipe
 from curta.problems.numerals import of_exact, plain_answer
 from curta.problems.operations import OPERATIONS, Answer
 from curta.problems.problem import Problem, widths
-from curta.programs import BUILT_IN
+from curta.programs import BUILT_IN, PROGRAMS
 from curta.programs.declared import Declared
 from curta.programs.machine import Program, store
 from curta.programs.machine.machine import Machine
@@ -108,6 +108,11 @@ def refusal(run: RunCode) -> UserError:
     """Return the error for a use that needs the code of a run's program."""
     program_files = [file for file in run.files if file.file != "positions.py"]
     names = ", ".join(map(userfiles.display_name, run.programs)) or "its program"
+    if not program_files and {*run.programs} <= {*PROGRAMS}:
+        return UserError(
+            f"{names}: written in another way since this run was trained, so only what it wrote"
+            " before can be read: train it anew"
+        )
     if not program_files:
         return UserError(f"the code of {names} is not known here: register the program first")
     copies = ", ".join(
