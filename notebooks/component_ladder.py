@@ -104,17 +104,17 @@ for name, run in runs.items():
     print(f"{name:8} {reported[name]:24g}  {rows[-1].validation_loss:.4g}")
 
 # %% [markdown]
-# ## Seven sums after each rung
+# ## The source's probes
+#
+# Its seven sums, by the model of each rung:
 
 # %%
+SUMS = ("72+90", "3+50", "90+68", "5+51", "52+5", "36+24", "46+11")
 for name, run in runs.items():
-    answers = [f"{sum_}={run.ask(sum_)}" for sum_ in ("72+90", "3+50", "90+68", "5+51", "46+11")]
-    print(f"{name:8}", *answers)
+    print(f"{name:8}", *(f"{problem}={run.ask(problem)}" for problem in SUMS))
 
 # %% [markdown]
-# ## Addition, or memory?
-#
-# Trained on operands up to 50, asked for larger ones. The source's model got none of fourteen
+# Addition, or memory? The last model is trained on operands up to 50 and asked for larger ones. The source's model got none of fourteen
 # right.
 
 # %%

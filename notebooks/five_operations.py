@@ -125,9 +125,9 @@ for row in held_out:
     print(f"{row.operator:9}  {reported[row.operator]:8.4f}  {row.held_out.exact_match[0]:.4f}")
 
 # %% [markdown]
-# ## Ask
+# ## The source's probes
 #
-# The source's twelve named problems. `None` is a text that is no answer.
+# Its twelve named problems. `None` is a text that is no answer.
 
 # %%
 named = [
@@ -148,7 +148,9 @@ for problem in named:
     print(f"{problem:>8} = {run.ask(problem)}, right is {eval(problem)}")
 
 # %% [markdown]
-# Your own: any numbers up to 999.
+# ## Ask
+#
+# Any numbers up to 999.
 
 # %%
 run.ask("17*23")

@@ -105,7 +105,7 @@ run
 run.find_pictures()["learning"]
 
 # %% [markdown]
-# ## The grid
+# ## The source's plots and probes
 #
 # Exact match for every pair of lengths. Beyond the training lengths, to the right and above, the
 # model was never shown anything.
@@ -114,8 +114,6 @@ run.find_pictures()["learning"]
 run.find_pictures()["grid"]
 
 # %% [markdown]
-# ## How many loops?
-#
 # Exact match, and the perplexity of the right answer, by the number of loops:
 
 # %%

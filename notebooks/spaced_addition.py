@@ -106,9 +106,10 @@ run
 run.find_pictures()["learning"]
 
 # %% [markdown]
-# ## Exams
+# ## The source's plots: two exams
 #
-# Held-out sums with the spaces of training, and with spaces elsewhere. Nothing was reported.
+# Held-out sums with the spaces of training, and with spaces elsewhere. The source reports no
+# figures.
 
 # %%
 rows = run.read_rows()

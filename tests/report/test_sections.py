@@ -62,8 +62,8 @@ def test_each_side_is_its_largest_size_in_the_hardest_slice(tmp_path: Path) -> N
     rows = [row(size, digits, share=share) for size, digits, share in sizes]
     run = read_run(evaluated(tmp_path, 2, lengths=[*rows, row("10", 10, "carry", 0.8)], grids=[]))
     (line,) = sections.headlines(run)
-    assert line.inside == ([0.8, 1.0], "10 digits, the hardest of 2 slices", False)
-    assert line.outside == ([0.2, 1.0], "100 digits", False)
+    assert line.inside == ([0.8, 1.0], "10 digits, the hardest of 2 slices")
+    assert line.outside == ([0.2, 1.0], "100 digits")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,11 @@ TWINS = {"twins": {"count": 800, "exact_match": [0.625, 0.375]}}
 
 @pytest.mark.parametrize("more", [{}, TWINS], ids=["together", "apart"])
 def test_trained_problems_stand_beside_held_out_ones(tmp_path: Path, more: dict[str, Any]) -> None:
-    rows = page_without_figures(evaluated(tmp_path, 2, gaps=[GAP | more])).rows
+    folder = evaluated(tmp_path, 2, gaps=[GAP | more])
+    (line, *_) = sections.headlines(read_run(folder))
+    assert line.held_out == ([0.5, 0.25], "0..99")
+    rows = page_without_figures(folder).rows
+    assert any(row[2].startswith("37.5%, worst 25.0%") for row in rows if len(row) == 4)
     start = rows.index(["+, 0..99"])
     assert rows[start + 1 : start + 4] == [
         ["trained", "1,000", "87.5", "75.0", "100.0", "100.0", "75.0"],

@@ -23,11 +23,11 @@ class EncodingSettings:
 
 @dataclass(frozen=True)
 class Learned(EncodingSettings):
-    """One learned vector for each of `length` indices."""
+    """A learned vector for each token's index."""
 
     name: Literal["learned"] = "learned"
     length: Count = 512
-    """Most tokens of a text."""
+    """Most tokens of a text: how many vectors there are."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class ALiBi(EncodingSettings):
 
 @dataclass(frozen=True)
 class T5(EncodingSettings):
-    """A learned bias for each of `num_buckets` ranges of distances, shared by all blocks."""
+    """A learned bias for each range of distances, shared by all blocks."""
 
     name: Literal["t5"] = "t5"
     num_buckets: Annotated[int, Ge(2), Le(PARTS)] = 32
@@ -148,7 +148,7 @@ class CoupledSinusoidal(EncodingSettings):
 
 @dataclass(frozen=True)
 class PositionCoupling(EncodingSettings):
-    """A learned vector for each of `max_position` ids, with a random start for each problem."""
+    """A learned vector for each position id, with a random start for each problem."""
 
     name: Literal["position-coupling"] = "position-coupling"
     max_position: Count = 202

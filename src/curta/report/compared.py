@@ -76,7 +76,7 @@ class ComparisonData:
         is not adjusted for the number of entries. Where it holds 0, no entry is called best.
         """
         sentences = list[str]()
-        for inside, where in ((True, "As long as in training"), (False, "Beyond training")):
+        for inside, where in ((True, "In-distribution"), (False, "Out-of-distribution")):
             by_entry = {
                 row.name: self.mean(
                     replace(row, unevaluated=(*row.unevaluated, *row.unplaced)), inside
@@ -110,7 +110,10 @@ class ComparisonData:
                 begin = f"{where}, the seeds do not tell {ranked[0]} and {ranked[1]} apart:"
                 shares = f"{percent(best)} % and {percent(next_best)} % of the problems are right;"
             else:
-                begin = f"{where}, {ranked[0]} is best: {percent(best)} % of problems are right."
+                begin = (
+                    f"{where}, {ranked[0]} is best: on average over sizes and slices,"
+                    f" {percent(best)} % of the problems are right."
+                )
                 shares = f"{ranked[1]} follows with {percent(next_best)} %;"
             sentences.append(f"{begin} {shares} the difference is {over}.")
         return sentences

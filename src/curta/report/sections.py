@@ -40,33 +40,30 @@ EXAMPLES = 24
 AROUND = 12
 """Tokens that are shown on both sides of the first wrong one."""
 
-# The headline: exact match in-distribution, and beside it out-of-distribution.
+# The headline: exact match in-distribution, on held-out problems, and out-of-distribution.
 
 
 class Score(NamedTuple):
-    """Every member's exact match, and a description of the problems.
-
-    `held_out` problems are those that no member was trained on.
-    """
+    """Every member's exact match, and a description of the problems."""
 
     members: list[float]
     of: str
-    held_out: bool = False
 
 
 class Headline(NamedTuple):
-    """One operator's exact match on both sides of what was trained on; None if not measured."""
+    """One operator's exact match; None for what was not measured."""
 
     operator: str
     inside: Score | None
+    held_out: Score | None
     outside: Score | None
 
 
 def headlines(run: RunData) -> list[Headline]:
     """Return for each operator the hardest slice at the largest size, on both sides of training.
 
-    In-distribution are the sizes of training. Where none of them was evaluated, held-out problems
-    or the lowest trained cell of the grid take their place.
+    In-distribution are the sizes of training; where none of them was evaluated, the lowest trained
+    cell of the grid takes their place.
     """
 
     def largest(rows: Sequence[SliceResult]) -> Score | None:
@@ -82,11 +79,10 @@ def headlines(run: RunData) -> list[Headline]:
         sides: dict[bool, list[SliceResult]] = {True: [], False: []}
         for row in rows:
             sides[trained is not None and trained.covers(row)].append(row)
-        inside = largest(sides[True])
+        inside, held_out = largest(sides[True]), None
         for gap in run.evaluation.gaps:
-            if inside is None and gap.operator == operator:
-                name = f"{gap.problems}, held out"
-                inside = Score(gap.held_out.exact_match, name, held_out=True)
+            if gap.operator == operator:
+                held_out = Score(gap.held_out.exact_match, gap.problems)
         for grid in run.evaluation.grids:
             if inside is None and trained is not None and grid.operator == operator:
                 first, second = trained.cells(grid.digits)
@@ -94,7 +90,7 @@ def headlines(run: RunData) -> list[Headline]:
                 if all(cells):
                     name = f"the hardest of {len(cells[0])} pairs of lengths"
                     inside = Score(list(map(min, cells)), name)
-        lines.append(Headline(operator, inside, largest(sides[False])))
+        lines.append(Headline(operator, inside, held_out, largest(sides[False])))
     return lines
 
 

@@ -452,26 +452,26 @@ def structure(recipe: Recipe) -> str:
     """Describe the structure given to the model that a plain transformer has to learn."""
     if recipe.layout is not None:
         layout = layout_named(recipe.layout)
-        phrases = [f"layout {layout.name}: {layout.summary}"]
+        sentences = [f"Text ({layout.name}): {layout.summary}."]
     else:
         names = ", ".join(map(userfiles.display_name, recipe.programs))
-        phrases = [
-            f"program {names}: the algorithm's steps are what it is trained on",
-            "squared paper: the squares of the prompt, and a move with every token",
+        sentences = [
+            f"Program {names}: training texts write out every step of the algorithm.",
+            "Squared paper: the squares of the problem's digits, and a move with every token.",
         ]
     settings: Any = recipe.positions
     if isinstance(settings, UserEncoding) and user.is_known(settings):
         settings = user.user_settings(settings)
-    summary = (type(settings).__doc__ or "").partition("\n")[0].rstrip(".").replace("`", "")
-    phrases.append(f"positions {settings.name}: {summary}")
+    summary = (type(settings).__doc__ or "").partition("\n")[0].partition(";")[0]
+    summary = summary.rstrip(".").replace("`", "")
+    sentences.append(f"Positions ({settings.name}): {summary[:1].lower()}{summary[1:]}.")
     if recipe.model.role_embeddings:
-        phrases.append("role_embeddings: the part that each token plays in the layout is embedded")
+        sentences.append("Roles: each token's part in the text has a vector that is added to it.")
     if recipe.model.compositional_embeddings:
-        phrases.append(
-            "compositional_embeddings: a token is embedded as its digit, its carry, its role"
-            " and its move"
+        sentences.append(
+            "Tokens: the vector of one is the sum for its digit, carry, role and move."
         )
-    return "; ".join(phrases) + "."
+    return " ".join(sentences)
 
 
 def checked(name: str) -> str:

@@ -37,5 +37,5 @@ def test_positions_of_a_users_own_are_refused() -> None:
 def test_a_report_says_where_a_model_over_whole_texts_calculates() -> None:
     of = tiny.dense()
     body = at_work([made.carried(of, drawn(of), "mine")]).body
-    assert "This model does not calculate here: positions are &#39;rope&#39;" in body
-    assert "In a page of its own it does, which <code>curta page</code> writes." in body
+    assert "This model does not calculate inside a report, where positions must be" in body
+    assert "A page of its own calculates:<br><code>curta page mine</code>" in body

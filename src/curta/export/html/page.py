@@ -197,13 +197,9 @@ def at_work(runs: Sequence[Carried]) -> PagePart:
         designs=designs,
         weights=weights,
         members=sum(len(run.members) for run in able),
-        refused={
-            run.name: f"positions are {run.recipe.positions.name!r}, and only models with"
-            " 'window' calculate in a report"
-            for run in others
-        },
+        refused=[run.name for run in others],
         pages=[
-            run.name
+            f"curta page {run.folder.argument if run.folder else run.name}"
             for run in others
             if not page_refusal(run.recipe.positions.name, run.parameters)
         ],
