@@ -114,8 +114,8 @@ for name, run in runs.items():
     print(f"{name:8}", *(f"{problem}={run.ask(problem)}" for problem in SUMS))
 
 # %% [markdown]
-# Addition, or memory? The last model is trained on operands up to 50 and asked for larger ones. The source's model got none of fourteen
-# right.
+# Addition, or memory? The last model is trained on operands up to 50 and asked for larger ones.
+# The source's model got none of fourteen right.
 
 # %%
 shorter = {key: value for key, value in SETTINGS.items() if key != "training.steps"}

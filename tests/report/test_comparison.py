@@ -85,8 +85,9 @@ def test_the_conclusion_names_the_best_entry_and_what_learned_nothing(tmp_path: 
     second, best = (100 * sum(values) / 6 for values in means)
     text = visible(page_of(tmp_path))
     assert (
-        f"Out-of-distribution, window is best: on average over sizes and slices, {best:.1f} % of the"
-        f" problems are right. reversed & padded follows with {second:.1f} %; the difference is {best - second:.1f} points"
+        "Out-of-distribution, window is best: on average over sizes and slices,"
+        f" {best:.1f} % of the problems are right. reversed & padded follows with {second:.1f} %;"
+        f" the difference is {best - second:.1f} points"
         " (95 % interval "
     ) in text
     assert "Nothing learned: plain." in text

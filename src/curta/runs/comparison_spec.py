@@ -159,8 +159,8 @@ def plan(
     recipes.check_common(common, [row.recipe for row in rows.values()])
     title, base = draft.title, [Path(words[0]).stem] if is_named else list(map(_label, entries))
     if swept_here:
-        fields = " × ".join(path.removesuffix(".name") for path in swept_here)
-        title = f"{title if several else Path(sources[0]).stem}: {fields}"
+        axes = " × ".join(path.removesuffix(".name") for path in swept_here)
+        title = f"{title if several else Path(sources[0]).stem}: {axes}"
     if swept:
         base += ["by", *(path.removesuffix(".name").rpartition(".")[2] for path in swept)]
     chosen = folders.seeds_of(draft.seeds if seeds is None else seeds)
