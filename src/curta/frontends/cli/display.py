@@ -365,12 +365,12 @@ def steps_table(layout: "ProgramLayout", problem: Problem) -> Table:
             moves = ["home", *(f"{axis} {by[4:]}" for axis, by in offsets if by[4:])]
         square = ", ".join(f"{axis} {at}" for axis, at in zip(axes, step.square, strict=True))
         sees = ", ".join(f"{name}: {symbol}" for name, symbol in step.sees or ())
-        if not sees and (step.sees is not None or not step.given):
+        if not sees and (step.sees is not None or not step.in_prompt):
             sees = "itself"
         if step.role == "end":
             sees = ""
         move = ", ".join(moves) or "stays"
-        rows.append([step.time, step.symbol, step.role, move, square, sees, step.given])
+        rows.append([step.time, step.symbol, step.role, move, square, sees, step.in_prompt])
     columns = [
         Column("", "index", str, style=lambda index, row: "dim"),
         Column("token", words=True, style=lambda token, row: f"bold {colours[row[2]]}"),
@@ -488,8 +488,8 @@ def check_lines(check: ProgramCheck, train: str) -> Iterator[Text]:
     for answer in check.wrong:
         text = program.problem_text(answer.operands)
         wrote = "no answer can be read"
-        if answer.written is not None:
-            wrote = f"wrote {shortened(answer_text(answer.written), QUOTED)}"
+        if answer.answer is not None:
+            wrote = f"wrote {shortened(answer_text(answer.answer), QUOTED)}"
         yield Text(f"    {text}: {wrote}, should be {shortened(answer_text(answer.truth), QUOTED)}")
     role, role_names = program.format.answer.role, [role.name for role in machine.roles]
     if check.wrongs and role not in role_names:

@@ -79,7 +79,7 @@ class WrongExample:
     """A problem for which the program writes a wrong answer."""
 
     operands: tuple[int, ...]
-    written: Any
+    answer: Any
     truth: Any
 
 
@@ -155,7 +155,7 @@ class ProgramCheck:
             "wrong": self.wrongs,
             "wrong_examples": [
                 vars(case)
-                | {"written": plain_answer(case.written), "truth": plain_answer(case.truth)}
+                | {"written": plain_answer(case.answer), "truth": plain_answer(case.truth)}
                 for case in self.wrong
             ],
             "conflicts": [
@@ -242,7 +242,7 @@ def refuse_wrong(program: Program, sizes: Sizes) -> None:
     if wrong:
         text = lambda answer: shortened(answer_text(answer), QUOTED)
         examples = ", ".join(
-            f"{'no answer' if example.written is None else text(example.written)}"
+            f"{'no answer' if example.answer is None else text(example.answer)}"
             f" for {program.problem_text(example.operands)} (the truth is {text(example.truth)})"
             for example in wrong
         )

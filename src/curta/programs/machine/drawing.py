@@ -86,7 +86,7 @@ class Step(NamedTuple):
     move: tuple[str, ...]
     """For each axis: `+1`, `0`, `home-1`."""
     square: tuple[str, ...]
-    given: bool
+    in_prompt: bool
     """Whether the token belongs to the prompt."""
     sees: tuple[tuple[str, str], ...] | None
     """Names and symbols of its neighbours; None for a token that is not a query."""
