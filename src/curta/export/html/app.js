@@ -6,7 +6,7 @@ import { ablatable, changeWords, command, counterparts, patchName, patchable, si
 import {
   alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, symbolOf, tokenOf,
 } from "./drawing.js";
-import { tensorsOf } from "./layers.js";
+import { softmax, tensorsOf } from "./layers.js";
 import { answerOf, promptOf, rightAnswer, verdictOf } from "./layouts.js";
 import { Mistake, TRUTHS, answerText, parse, problemText } from "./problems.js";
 import { Sheet, coloured, sheetOf } from "./sheet.js";
@@ -16,6 +16,7 @@ import { Follower, Rights, Writing } from "./writing.js";
 const LIKELIEST = 8; // tokens that are shown unless all are asked for
 const BRIEF = 12; // tokens that are written slowly as the page opens; more go steadily
 const SLICE = 12; // milliseconds of writing between two drawings
+const SURE = 0.9; // share of a token above which no doubt is to be seen
 const ENDLESS = 300; // tokens after which a text is written on beside all else
 
 const weights = [...document.querySelectorAll("script.weights")];
@@ -388,9 +389,13 @@ function watched(button) {
   });
 }
 
-// The tour: each step acts, and says what is to be seen at an element.
-function tour() {
-  const stops = [
+// The stops of the tour: each acts, and says what is to be seen at an element.
+function stopsOfTour() {
+  const { writing } = written(design.opening, Infinity), { given, tokens } = writing;
+  const find = (test) => tokens.findIndex(({ token }, n) => n >= given && test(token, n));
+  const carry = design.opening === "57+68" ? find((token) => design.layout.characters[token] === "2") : -1;
+  const doubtful = find((token, n) => softmax(writing.before(n))[token] < SURE), place = carry < 0 ? doubtful : carry;
+  return [
     ["board", () => {
       ask(design.opening);
       complete();
@@ -399,12 +404,11 @@ function tour() {
         ? "Here it looks. The framed square is where the model stands, and the shaded ones are all that it sees: from them alone it writes the next token."
         : "Here it looks. The darker a token, the more the model looked at it as it wrote the chosen one.";
     }],
-    ["board", () => {
-      const { given, tokens } = now.writing;
-      const digit = tokens.findIndex(({ token }, n) => n >= given && design.layout.characters[token] === "2");
-      if (design.opening !== "57+68" || digit < 0) return "This is doubt. A token with an orange line below it was not sure; what else might stand there is listed below.";
-      choose(digit);
-      return "This is the carry. 7 + 8 is 15, so 1 goes to the tens: 5 + 6 + 1 is 12, and the model wrote this 2.";
+    place >= 0 && ["board", () => {
+      choose(place);
+      return carry < 0
+        ? "This is doubt. A token with an orange line below it was not sure; what else might stand there is listed below."
+        : "This is the carry. 7 + 8 is 15, so 1 goes to the tens: 5 + 6 + 1 is 12, and the model wrote this 2.";
     }],
     model.config.causal && ["board", () => {
       const { given, tokens } = now.writing, logits = now.writing.before(given), { token } = tokens[given];
@@ -437,9 +441,13 @@ function tour() {
       return `Ask ${counted(digits)} digits. The model is whole again, and writes what it never met in training.`;
     }],
   ].filter(Boolean);
-  let current = -1;
+}
+
+function tour() {
+  let stops = [], current = -1;
 
   function walk(number) {
+    if (number === 0) stops = stopsOfTour();
     const here = stops[number], before = current;
     current = here ? number : -1;
     document.querySelector(".pointed")?.classList.remove("pointed");

@@ -1,4 +1,4 @@
-"""Check whether a program can be learned: compare its answers with the truth, and its windows.
+"""Check whether a program can be learned: compare its answers with the truth, look for conflicts.
 
 Random problems of several sizes are recorded. Where one window is followed by different tokens, no
 windowed model can learn the program; two texts then show such a conflict.
@@ -106,34 +106,44 @@ class RecordedSize:
 
 @dataclass(frozen=True, eq=False)
 class ProgramCheck:
-    """The results of checking a program."""
+    """The result of checking one program."""
 
     program: Program
+    """The program."""
     machine: Machine
+    """Its vocabulary, roles and prompt format."""
     windows: Windows
+    """For each role, the neighbours that its tokens see."""
     distinct: int
-    """Distinct windows."""
+    """Number of distinct windows that were recorded."""
     expected: int
     """Lower estimate of the number of windows at these sizes (Chao, 1984)."""
     by_role: dict[str, int]
-    """Distinct windows of each role."""
+    """Number of distinct windows of each role."""
     symbols: dict[str, int]
-    """Symbols of each role, small carries included."""
+    """Number of symbols of each role, small carries included."""
     sizes: tuple[RecordedSize, ...]
+    """What was recorded at each size."""
     tokens_per_second: int
+    """Tokens that the program writes in a second."""
     wrong: tuple[WrongExample, ...]
+    """Some problems with a wrong answer."""
     wrongs: int
+    """Number of problems with a wrong answer."""
     conflicts: tuple[ConflictExample, ...]
+    """For each role with windows that are followed by different tokens, an example of one."""
     growing: tuple[GrowingTokens, ...]
+    """Moves and symbols that grow with the problems, so that the vocabulary has no end."""
     unstable: tuple[int, ...] | None
-    """A problem for which two recordings differ, if any."""
+    """Operands for which two recordings differ; None if there are none."""
     closed: bool | None = None
-    """Whether a list of windows was proved to hold all that can occur; None: it was not tried."""
+    """Whether the list of windows is proved complete; None if that was not tried."""
     obstacle: str = ""
-    """What keeps it from being proved, and how others cured it."""
+    """What prevents the proof, and a remedy that worked for other programs."""
 
     @property
     def learnable(self) -> bool:
+        """Whether answers are right, windows have no conflicts, and recordings agree."""
         return not (self.wrongs or self.conflicts or self.unstable)
 
     @property
