@@ -98,11 +98,12 @@ class ProblemSlice:
     operator: str
     """The operator, such as `+`."""
     size: str
-    """The size as the recipe states it: `20`, `50/25`, `20x5`, or the values of operands, `0..99`."""
+    """The size as the recipe states it, such as `20`, `50/25` or `20x5`; for a table, the values of
+    its operands, such as `0..99`."""
     digits: int
     """The number of digits of the longest operand."""
     slice_name: SliceName
-    """Which problems: `random`, or a special case such as the longest chain of carries."""
+    """The kind of problems, `random` or a special case such as `carry`."""
     count: int
     """The number of problems."""
 
@@ -159,7 +160,7 @@ class Gap:
     operator: str
     """The operator."""
     problems: str
-    """The problems: the operands of a table, `0..99`, or `1 to 10 digits`."""
+    """The size of the problems, such as `1 to 10 digits`; for a table, its operands (`0..99`)."""
     trained: Share
     """The result on problems of training."""
     held_out: Share
@@ -179,7 +180,7 @@ class Grid:
     max_digits: int
     """The largest number of digits."""
     digits: list[int]
-    """The number of digits of each row and column: 1 to `max_digits`."""
+    """The number of digits of each row and column, from 1 to `max_digits`."""
     count: int
     """The number of problems in each cell."""
     exact_match: list[list[list[float]]]

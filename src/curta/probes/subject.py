@@ -61,7 +61,7 @@ class Subject:
             count: Number of problems.
             seed: Seed from which they are drawn.
             digits: Digits of each operand; the largest size of training by default.
-            slice_name: Special case to draw, such as the longest chain of carries.
+            slice_name: Kind of problems, `random` or a special case such as `carry`.
         """
         size = task_sizes.widest(task) if digits is None else digits
         return evaluation_set.of_digits(self.layout, task.operator, slice_name, size, count, seed)

@@ -76,7 +76,7 @@ class RunInfo:
     seeds: list[Seed]
     """The seed of each member."""
     status: Status
-    """The stage of a run at work: `training`, `evaluating`, `certifying` or `reporting`; else
+    """The stage that is at work (`training`, `evaluating`, `certifying`, `reporting`), or else
     `created`, `interrupted`, `stopped`, `failed` or `finished`."""
     created: str
     """When it was created."""

@@ -44,13 +44,18 @@ FASTER = 5.0
 
 @dataclass(frozen=True)
 class Validated:
-    """Validation results of each member, and the learning rate of the next step."""
+    """The results on validation problems at one step."""
 
     loss: list[float]
+    """For each member, the mean loss of a scored token, in nats."""
     exact_match: list[float]
+    """For each member, the share of problems without an error."""
     token_accuracy: list[float]
+    """For each member, the share of correct tokens."""
     by_operator: dict[str, list[float]]
+    """The exact match of each member by operator, if there are several."""
     learning_rate: float
+    """The learning rate of the next step."""
 
 
 @dataclass(frozen=True)

@@ -289,8 +289,8 @@ class Run:
             member: Number of the member that answers.
 
         Returns:
-            The answer as the operator defines it: an integer for `+`, a tuple of them for
-            `sort`. None if the text that the member wrote holds no valid answer.
+            An integer for `+`, a tuple of integers for `sort`, and so on. None if the text that the
+            member wrote holds no valid answer.
 
         Raises:
             UserError: The run cannot answer the problem; see `accept`.

@@ -45,7 +45,7 @@ class Shape:
     """The properties of a model on which an encoding may depend."""
 
     layout: Layout
-    """How problems are written: characters, roles and axes."""
+    """The way problems are written, with its characters, roles and axes."""
     width: int
     """The width of the residual stream."""
     heads: int

@@ -44,9 +44,9 @@ class Intervention:
     site: str
     """The name of a site, or a pattern, such as `layer.0.*`."""
     how: str = "zero"
-    """The new value: `zero`; `mean`, each member's mean over all tokens of the same role;
-    `resample`, the value at the corresponding token of another, random problem; or `patch`, the
-    value at the corresponding token of the problem `source`."""
+    """The kind of new value. It is `zero`, `mean` (each member's mean over all tokens of the same
+    role), `resample` (the value at the corresponding token of another, random problem) or `patch`
+    (the value at the corresponding token of the problem `source`)."""
     source: str | None = None
     """The problem to patch from, such as `12+35`."""
     where: Mapping[str, Selection] = field(default_factory=dict)

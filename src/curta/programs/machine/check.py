@@ -53,25 +53,32 @@ WRITE = "write what decides the next token, such as a carry, on a square that is
 
 
 class Cell(NamedTuple):
-    """One cell of a window: the neighbour's name and its symbol, None if the square is empty."""
+    """One cell of a window."""
 
     place: str
+    """The name of the square, such as `a place+1`."""
     symbol: str | None
+    """The symbol on it; None if it is empty."""
 
 
 @dataclass(frozen=True)
 class ConflictExample:
-    """A role whose next token is not a function of its window, shown by two texts."""
+    """A role with windows that are followed by different tokens, shown by two texts."""
 
     role: str
+    """The role."""
     count: int
-    """Windows of this role followed by different tokens."""
+    """The number of its windows that are followed by different tokens."""
     window: tuple[Cell, ...]
+    """One of these windows."""
     follows: tuple[str, str]
+    """Two tokens that follow it."""
     problems: tuple[tuple[int, ...], tuple[int, ...]]
+    """The operands of a problem for each."""
     steps: tuple[int, int]
-    """Index of the query in the text of each problem."""
+    """The index of the token that sees the window in the text of each problem."""
     hint: str
+    """What to change in the program."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +86,11 @@ class WrongExample:
     """A problem for which the program writes a wrong answer."""
 
     operands: tuple[int, ...]
+    """The operands."""
     written: Any
+    """The answer that the program writes; None if it is invalid."""
     truth: Any
+    """The right answer."""
 
 
 @dataclass(frozen=True)
@@ -88,20 +98,27 @@ class GrowingTokens:
     """Moves or symbols of a role that grow with the problems, so the vocabulary is unbounded."""
 
     role: str
+    """The role."""
     axis: str
     """The axis of the moves; empty if the symbols grow."""
     longest: tuple[str, ...]
+    """The longest moves, or the newest symbols."""
 
 
 @dataclass(frozen=True)
 class RecordedSize:
-    """The amount recorded at one size; `longest` and `middle` are tokens of a text."""
+    """What was recorded at one size."""
 
     digits: int
+    """The number of digits."""
     problems: int
+    """The number of problems."""
     tokens: int
+    """The number of tokens in their texts."""
     longest: int
+    """The number of tokens in the longest text."""
     middle: int
+    """The median number of tokens in a text."""
 
 
 @dataclass(frozen=True, eq=False)

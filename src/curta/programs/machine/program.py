@@ -39,7 +39,7 @@ class Program:
     name: str
     """The program's name, as in a recipe."""
     operator: str
-    """The operator that it computes: letters such as `gcd`, or symbols such as `+`."""
+    """The operator that it computes, in letters such as `gcd` or symbols such as `+`."""
     axes: tuple[str, ...]
     """The names of the paper's axes, such as `("place", "row")`."""
     prompt: tuple[Part, ...]
@@ -47,8 +47,8 @@ class Program:
     answer: Answer
     """Where the answer stands in what the program writes."""
     run: Algorithm | None = None
-    """The algorithm: `run(paper, *digits)`, with the digits of each operand as a list, least
-    significant first. Without it, the answer is written at once, digit after digit."""
+    """The algorithm, a function `run(paper, *digits)` that takes the digits of each operand as a
+    list, least significant first. Without it, the answer is written at once, digit after digit."""
     broadcast: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By role, the axes on which its newest token is seen from every square."""
     reach: int = 1
@@ -68,8 +68,9 @@ class Program:
     family: str = ""
     """Programs of one family share their roles when a model learns several of them."""
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Sizes to train on without a recipe, each as (fewest, most): `digits` of the operands,
-    `second` for digits of all but the first operand, `operands` for their number."""
+    """Sizes to train on without a recipe, each as (fewest, most). The keys are `digits` of the
+    operands, `second` for the digits of all but the first operand, and `operands` for their number.
+    """
     draw: Draw | None = None
     """Draws random operands, `draw(rng, *digits)`, in place of uniformly random digits."""
     file: str = ""
@@ -77,7 +78,7 @@ class Program:
 
     @property
     def where(self) -> str:
-        """The file and line of a program in a user's file, as a prefix: `gcd.py line 3: `."""
+        """The file and line of a program in a user's file, as a prefix of messages."""
         function = self.run or self.truth
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         line = f" line {code.co_firstlineno}" if code else ""
