@@ -370,7 +370,7 @@ class ClosureResult:
     open: int
     """The number of windows that the proof could neither reach nor exclude."""
     reason: str
-    """Why the proof does not close; empty if it does."""
+    """How the list was proved complete, or why it was not."""
 
 
 @dataclass(frozen=True)
@@ -440,7 +440,7 @@ class WrongWindow:
     margin: float
     """The margin of the correct token in logits, which is negative."""
     shown: bool
-    """Whether training showed the window to the member."""
+    """Whether the member met the window in training or in a round of repair."""
     problem: str
     """A problem in which the window occurs."""
     at: int
