@@ -16,7 +16,6 @@ import { Follower, Rights, Writing } from "./writing.js";
 const LIKELIEST = 8; // tokens that are shown unless all are asked for
 const BRIEF = 12; // tokens that are written slowly as the page opens; more go steadily
 const SLICE = 12; // milliseconds of writing between two drawings
-const SURE = 0.9; // share of a token above which no doubt is to be seen
 const ENDLESS = 300; // tokens after which a text is written on beside all else
 
 const weights = [...document.querySelectorAll("script.weights")];
@@ -394,7 +393,7 @@ function stopsOfTour() {
   const { writing } = written(design.opening, Infinity), { given, tokens } = writing;
   const find = (test) => tokens.findIndex(({ token }, n) => n >= given && test(token, n));
   const carry = design.opening === "57+68" ? find((token) => design.layout.characters[token] === "2") : -1;
-  const doubtful = find((token, n) => softmax(writing.before(n))[token] < SURE), place = carry < 0 ? doubtful : carry;
+  const doubtful = find((token, n) => softmax(writing.before(n))[token] < 0.9), place = carry < 0 ? doubtful : carry;
   return [
     ["board", () => {
       ask(design.opening);
@@ -431,10 +430,8 @@ function stopsOfTour() {
       // the example with a thousand digits in each of its numbers, or as many as the page can write
       const numbers = /(0[xbo]|\d+#)([\da-z]+)|(?<! mod )\b\d+/gi; // not those of words, nor a modulus
       const widened = (length) => design.opening.replace(numbers, (text, prefix = "", digits = text) => prefix + digits.repeat(length).slice(0, length));
-      const few = Math.min(4, design.digits);
-      const [short, long] = [few / 2, few].map((length) => written(widened(Math.ceil(length)), Infinity).writing.tokens.length);
-      const able = (length) => length <= design.digits && long * (length / few) ** Math.log2(long / short) < design.tokens;
-      const digits = [1000, 500, 100, 30].find(able) ?? few;
+      const few = Math.min(4, design.digits), [short, long] = [few / 2, few].map((length) => written(widened(Math.ceil(length)), Infinity).writing.tokens.length);
+      const able = (length) => length <= design.digits && long * (length / few) ** Math.log2(long / short) < design.tokens, digits = [1000, 500, 100, 30].find(able) ?? few;
       asTrained();
       at("speed").value = 0;
       ask(widened(digits));
@@ -447,7 +444,6 @@ function tour() {
   let stops = [], current = -1;
 
   function walk(number) {
-    if (number === 0) stops = stopsOfTour();
     const here = stops[number], before = current;
     current = here ? number : -1;
     document.querySelector(".pointed")?.classList.remove("pointed");
@@ -462,7 +458,7 @@ function tour() {
     at("next").focus({ preventScroll: true });
   }
 
-  listen("click", { guide: () => walk(0), next: () => walk(current + 1), leave: () => walk(-1) });
+  listen("click", { guide: () => ((stops = stopsOfTour()), walk(0)), next: () => walk(current + 1), leave: () => walk(-1) });
   document.addEventListener("keydown", ({ key }) => key === "Escape" && walk(-1));
 }
 
@@ -476,8 +472,7 @@ function more({ target }) {
   look();
 }
 
-const pause = () => (timer ? (stop(), controls()) : go());
-listen("click", { pause, single, undo: asTrained, more });
+listen("click", { pause: () => (timer ? (stop(), controls()) : go()), single, undo: asTrained, more });
 listen("submit", { form: calculate, patch: readOther });
 listen("change", { model: another, squared: arrange, site: readOther, head: () => look(), recurrence: () => look() });
 listen("keydown", { text: typed });
@@ -492,10 +487,8 @@ take(0);
 document.querySelectorAll("[data-problem]").forEach(watched);
 addEventListener("hashchange", recall);
 recall();
-if (linked) {
-  tour();
-  if (!location.hash) open();
-}
+if (linked) tour();
+if (linked && !location.hash) open();
 
 // For the browser's console: the same model without the page around it.
 globalThis.curta = {
