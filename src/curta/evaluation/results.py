@@ -122,7 +122,7 @@ class SliceResult(ProblemSlice):
     token_accuracy: list[float]
     """For each member, the share of correct tokens."""
     perplexity: list[float]
-    """For each member, the perplexity of the correct text, a mean over its tokens."""
+    """For each member, the perplexity of scored tokens, given the correct text before them."""
     generated: Generated
     """A sample that was generated token by token."""
     errors: list[WrongAnswer]
