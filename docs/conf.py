@@ -6,8 +6,9 @@ it are the pages of that section, in order.
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from docs.schema import schema
 
@@ -25,7 +26,9 @@ html_theme_options = {"navigation_with_keys": True}
 root_doc = FIRST
 include_patterns = ["*.md", "docs/*.md", "docs/*.rst", "benchmarks/*.md", "notebooks/*.ipynb"]
 exclude_patterns = [".*", "build", "dist", "runs", "src", "tests"]
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_click"]
+extensions = [
+    "myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_click",
+]  # fmt: skip
 
 nb_execution_mode = "off"  # tests run the notebooks
 myst_heading_anchors = 4
@@ -34,6 +37,7 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 80
+python_display_short_literal_types = True
 
 
 def sections(text: str) -> dict[str, dict[str, str]]:
@@ -64,6 +68,18 @@ def escape(app: Any, context: Any, lines: list[str]) -> None:
     lines[:] = [line.replace("*", r"\*") for line in lines]
 
 
+def plain(app: Any, kind: Any, name: Any, thing: Any, options: Any, call: Any, result: Any) -> Any:
+    """Return a signature that is valid Python, with arrays by their short name.
+
+    Fields of a class are shown without what pydantic checks of them.
+    """
+    if kind == "class":
+        with suppress(NameError):  # types that are imported for type checkers only
+            thing.__annotations__ = get_type_hints(thing)
+    texts = (text and text.replace("<factory>", "...") for text in (call, result))
+    return tuple(text and text.replace("jaxlib._jax.Array", "Array") for text in texts)
+
+
 def add_files(app: Any, error: Exception | None) -> None:
     """Write what is no page: the schema of recipes, and the address at which the site begins."""
     if error is None:
@@ -76,5 +92,6 @@ def add_files(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect the above."""
     app.connect("source-read", add_sections)
+    app.connect("autodoc-process-signature", plain)
     app.connect("sphinx-click-process-description", escape)
     app.connect("build-finished", add_files)

@@ -6,9 +6,9 @@ run.ask("2+2")
 run.evaluate(digits=(20, 100, 1000))
 curta.compare(["addition", "addition-plain"], seeds=8).read_tables()["comparison"]
 
-A program of one's own is written with `Answer, Given, Paper, Sign, program, written`, a position
-encoding with `Encoding, normal`, a probe with `Finding, Probe, option`. What happens inside a run
-is asked with `run.activations`, and changed with `Intervention`.
+To write your own program, use `Answer, Given, Paper, Sign, program, written`; your own position
+encoding, `Encoding, normal`; your own probe, `Finding, Probe, option`. To look inside a run, call
+`run.activations`; to change what happens there, pass it an `Intervention`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -80,12 +80,12 @@ _HOMES |= {"UserError": "config.errors", "Run": "runs.run", "Comparison": "runs.
 
 
 def __dir__() -> list[str]:
-    """What there is, also before its first use."""
+    """List every public name, imported yet or not."""
     return __all__
 
 
 def __getattr__(name: str) -> Any:
-    """Imports on first use: `import curta` must not cost the second that JAX takes."""
+    """Import a name on first use: `import curta` must not cost the second that JAX takes."""
     from importlib import import_module
 
     if name not in _HOMES:

@@ -49,6 +49,7 @@ def test_every_command_and_public_name_is_in_the_reference(site: Path) -> None:
     names = curta.__all__
     python = (site / "docs" / "python.html").read_text("utf-8")
     assert [name for name in names if f'id="curta.{name}"' not in python] == []
+    assert "Alias for field number" not in python  # every field says what it is
 
 
 def test_it_can_be_searched_and_has_the_schema(site: Path) -> None:

@@ -1,4 +1,4 @@
-"""Errors of the user, as opposed to bugs; how messages quote foreign text; things by name.
+"""Errors that a user can correct, quoting of foreign text in messages, and registries by name.
 
 A `UserError` is printed as one line and ends the command with exit code 2. Any other exception is a
 bug and keeps its traceback.
@@ -27,9 +27,10 @@ LISTED = 12
 
 
 class UserError(ValueError):
-    """One line that says what is wrong, where, and what to do.
+    """An error that the user can correct; its message says what is wrong, where, and what to do.
 
-    Unprintable characters are escaped, since the line may quote any file or name.
+    The command line prints the message as one line and exits with code 2. Unprintable characters in
+    it are escaped, since it may quote any file or name.
     """
 
     def __init__(self, line: str) -> None:
@@ -37,7 +38,7 @@ class UserError(ValueError):
 
 
 class Notice(UserWarning):
-    """Something the user should know that does not stop the program."""
+    """A warning to the user that does not stop the program."""
 
 
 def notify(line: str) -> None:

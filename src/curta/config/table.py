@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table as View
 
 MISSING = "—"
-"""In place of a value that was not measured."""
+"""Takes the place of a value that was not measured."""
 
 
 def cell(value: object) -> str:
@@ -69,23 +69,26 @@ Cells = Sequence[Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, and how its values are formatted for people (`text`).
-
-    `key` is its name in CSV and JSON, by default the heading. Columns of `words` are left-aligned;
-    those that `fold` break lines; the first columns may omit values that repeat the row above
-    (`once`). A column that is not `on_screen` is in CSV only, one that is not `in_csv` on the
-    screen only. `style` returns the style of a value on a screen.
-    """
+    """A column of a table."""
 
     heading: str
+    """The heading for people."""
     key: str = ""
+    """The name in CSV and JSON; by default the heading."""
     text: Callable[[Any], str] = cell
+    """Formats a value for people."""
     words: bool = False
+    """Whether it is left-aligned."""
     fold: bool = False
+    """Whether long values break into lines."""
     once: bool = False
+    """Whether to omit values that repeat the row above; for the first columns only."""
     on_screen: bool = True
+    """Whether people see it; else it is in CSV and JSON only."""
     in_csv: bool = True
+    """Whether it is in CSV and JSON; else people see it only."""
     style: Callable[[Any, Cells], str] = lambda value, row: ""
+    """Returns the style of a value on a terminal, given the row."""
 
     @property
     def name(self) -> str:
@@ -95,16 +98,21 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows; `foot` (a summary) and `notes` are for people only."""
+    """A table of results, to print, or to write as CSV, JSON or LaTeX."""
 
     title: str
+    """The title."""
     columns: Sequence[Column]
+    """The columns."""
     rows: Sequence[Cells]
+    """The rows, each with a value for every column."""
     foot: Sequence[Cells] = ()
+    """Summary rows, for people only."""
     notes: Sequence[str] = ()
+    """Sentences below the table, for people only."""
 
     def __rich__(self) -> "View":
-        """Return the table for a terminal."""
+        """Return the table as rich draws it on a terminal."""
         from rich import box
         from rich.table import Table as View
         from rich.text import Text
@@ -130,18 +138,18 @@ class Table:
         return [column for column in self.columns if column.on_screen]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return each row as values by the names of their columns."""
+        """Return one dictionary for each row, from the names of columns to values."""
         return [
             {c.name: value for c, value in zip(self.columns, row, strict=True) if c.in_csv}
             for row in self.rows
         ]
 
     def json(self) -> str:
-        """Return its `records` on one line."""
+        """Return the records as JSON on one line."""
         return json.dumps(self.records()) + "\n"
 
     def csv(self) -> str:
-        """Return CSV with a line of names; None is empty."""
+        """Return CSV with a header line; None becomes an empty field."""
         out = io.StringIO()
         names = [column.name for column in self.columns if column.in_csv]
         writer = csv.DictWriter(out, names, lineterminator="\n")
@@ -151,7 +159,7 @@ class Table:
         return out.getvalue()
 
     def latex(self) -> str:
-        """Return a LaTeX `tabular` with booktabs rules and the columns of a screen."""
+        """Return a LaTeX `tabular` with booktabs rules and the columns that people see."""
         columns = self.screen_columns
         comments = filter(None, [self.title, *self.notes, r"The rules need \usepackage{booktabs}."])
         heading, *rows = (
@@ -173,7 +181,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def texts(self) -> list[list[str]]:
-        """Return the text of each cell that is shown, with the foot last."""
+        """Return the text of every cell that people see, with the foot last."""
         above: Cells = ()
         texts = []
         for row in [*self.rows, *self.foot]:
@@ -188,7 +196,7 @@ class Table:
 
 
 def _plain(value: object) -> str:
-    """Format a value for programs: `true`, `0.25`, nothing for None."""
+    """Format a value for programs: `true`, `0.25`, an empty string for None."""
     if isinstance(value, list | tuple):
         return " ".join(map(_plain, value))
     if isinstance(value, bool):

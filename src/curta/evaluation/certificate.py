@@ -1,15 +1,15 @@
-"""The certificate of a run: whether every member is right on every window that can occur.
+"""Certify a run: check every member on every window that can occur.
 
-Generation is the learned function iterated on windows, so a member that is right on all of them
-is exact at every length. They are listed by recording problems far beyond training, and where
-that is possible the list is proved complete (`programs.proof.closing`).
+Generation applies the learned function to one window after another, so a member that is right on
+all of them is exact at every length. Windows are listed by writing problems far larger than those
+of training. Where possible, the list is then proved complete (`programs.proof.closing`).
 
-The list of an operator follows from a program's code, its windows and the sizes of training alone.
-So it is kept in the cache folder, and a second run of the same program need not list anything.
+The list of an operator depends only on the program's code, its windows and the sizes of training.
+So it is stored in the cache folder, and a second run of the same program lists nothing again.
 
-certificate.json       what was listed, proved, and found of every member
-windows.safetensors    every window, what follows it, what each member writes, with what margin;
-                       of a list that is proved complete, what shows that it is
+certificate.json       the listing, the proof, and the results of every member
+windows.safetensors    every window, the correct next token, the token that each member writes, and
+                       its margin; for a list that is proved complete, the evidence
 """
 
 import json
@@ -38,44 +38,50 @@ from curta.programs.proof.listing import DELTA, Lister
 from curta.training.windows import TrainingWindows, WindowRows, WindowTargets
 
 STRANGE = 20
-"""Problems that cannot be written which are named one by one."""
+"""The most problems that cannot be written to name in a certificate."""
 
 CONFIDENCE = 1 - DELTA
-"""Of the bound on what a list lacks."""
+"""The confidence of the bound on windows that a list lacks."""
 
 Operands = tuple[int, ...]
 
 
 class WindowCatalogue(NamedTuple):
-    """The windows of one operator, and how they were listed and proved to be all."""
+    """The windows of one operator, and how the list was made and proved complete."""
 
     operator: str
+    """The operator."""
     base: int
+    """The base in which operands are written."""
     rows: WindowRows
+    """The windows."""
     targets: WindowTargets
+    """The correct token after each window."""
     examples: list[Operands]
-    """For each window a problem in which it occurs."""
+    """The operands of a problem in which each window occurs."""
     strange: list[Operands]
-    """Some of the problems whose text needs a token that the machine does not have."""
+    """Operands of some problems whose text needs a token that the machine lacks."""
     conflicts: int
+    """The number of windows that are followed by different tokens."""
     curve: list[tuple[int, int]]
-    """Tokens recorded, windows known."""
+    """Pairs of tokens written and windows known by then."""
     listing: results.OperatorListing
+    """How the windows were listed, and the result of the proof."""
     evidence: dict[str, np.ndarray]
-    """What shows that there are no others, see `Proof.evidence`; nothing where that is not so."""
+    """The proof that there are no other windows, see `Proof.evidence`; empty without a proof."""
 
     @property
     def closed(self) -> bool:
-        """Whether no text of any length meets a window that is not in the list."""
+        """Whether it is proved that no text of any length has a window outside the list."""
         return self.listing.closed and not self.strange
 
 
 def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
-    """Return one operator's windows: from the cache, where the same were listed before."""
+    """Return the windows of one operator, from the cache if they were listed before."""
     assert layout.recorder is not None
     program, budget = layout.recorder.programs[task.operator], recipe.evaluation.certificate
     vocabulary, sizes = layout.recorder.vocabularies[task.operator], task_sizes.sizes(task)
-    # All that a list follows from.
+    # Everything that determines the list.
     code = (program.name, program.base, program.file, task.operator, sizes, budget)
     machine = (layout.machine.tokens, layout.machine.roles, layout.windows)
     origin = (code, machine, closing.FIRST, closing.SECONDS)
@@ -121,7 +127,7 @@ def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
 
 
 def _content(catalogue: WindowCatalogue) -> bytes:
-    """Return the arrays, and all else as JSON beside them."""
+    """Return a catalogue as the bytes of a file: its arrays, and all other fields as JSON."""
     fields = catalogue._asdict() | {"listing": typed.as_json(catalogue.listing)}
     arrays = {name: fields.pop(name) for name in ("rows", "targets")} | fields.pop("evidence")
     text = np.frombuffer(json.dumps(fields).encode(), np.uint8)
@@ -130,6 +136,7 @@ def _content(catalogue: WindowCatalogue) -> bytes:
 
 
 def _parsed(content: bytes) -> WindowCatalogue:
+    """Return the catalogue that `_content` wrote."""
     arrays: dict[str, Any] = safetensors.numpy.load(content)
     fields: dict[str, Any] = json.loads(arrays.pop("fields").tobytes())
     for name in ("examples", "strange", "curve"):
@@ -141,10 +148,10 @@ def _parsed(content: bytes) -> WindowCatalogue:
 
 
 NAMED = 20
-"""Wrong windows of a member that are named one by one."""
+"""The most wrong windows of a member to name in a certificate."""
 
 POINTS = 100
-"""Most points of the curve of windows by tokens recorded."""
+"""The most points of the curve of windows by tokens written."""
 
 BOUND = (
     "first-order sum of all rounding errors of a single-precision pass, in any order of summation,"
@@ -155,20 +162,22 @@ Say = Callable[[str], None]
 
 
 class WindowList(NamedTuple):
-    """All windows of a run's programs, each once: this needs no weights."""
+    """All distinct windows of a run's programs; they do not depend on its weights."""
 
     rows: WindowRows
+    """The windows."""
     targets: WindowTargets
+    """The correct token after each window."""
     examples: list[Problem]
-    """For each window a problem in which it occurs."""
+    """A problem in which each window occurs."""
     conflicts: int
-    """Windows of several operators after which these want different tokens."""
+    """The number of windows that several operators share but continue with different tokens."""
     catalogues: list[WindowCatalogue]
-    """The windows by operator."""
+    """The windows of each operator."""
 
 
 def prepare(recipe: Recipe, layout: Layout, say: Say = lambda line: None) -> WindowList:
-    """List the windows of every operator, with attempts at proofs."""
+    """List the windows of every operator, and try to prove each list complete."""
     catalogues = list[WindowCatalogue]()
     for task in recipe.tasks:
         say(f"windows of {task.operator}")
@@ -177,9 +186,10 @@ def prepare(recipe: Recipe, layout: Layout, say: Say = lambda line: None) -> Win
 
 
 def together(catalogues: Sequence[WindowCatalogue]) -> WindowList:
-    """Return the windows of all operators as one list; those that several have are one.
+    """Merge the windows of all operators into one list without duplicates.
 
-    Windows a, b of one operator and b, c of another: a, b, c, with the first one's example of b.
+    Windows a, b of one operator and b, c of another give a, b, c, with the example of b from the
+    first operator.
     """
     empty = catalogues[0].rows[:0], catalogues[0].targets[:0]
     every = WindowList(*empty, [], 0, list(catalogues))
@@ -192,7 +202,7 @@ def together(catalogues: Sequence[WindowCatalogue]) -> WindowList:
 def _added(
     listed: WindowList, rows: WindowRows, targets: WindowTargets, examples: Mapping[int, Problem]
 ) -> WindowList:
-    """Return the list plus those of these windows that it lacks and that have an example."""
+    """Return the list with those of the given windows that are new and have an example."""
     index = WindowIndex(rows.shape[1])
     index.enter(listed.rows)
     number = index.find(rows)
@@ -214,17 +224,18 @@ def certify(
     say: Say,
     prepared: WindowList | None = None,
 ) -> tuple[results.Certificate, bytes]:
-    """List all windows and evaluate every member on them; the contents of both files.
+    """List all windows and evaluate every member on them.
 
-    `windows` are those of each member's training. Raises UserError for models that are of no
-    program under a window.
+    `windows` are the windows of each member's training, `prepared` is the result of `prepare` if it
+    is there already. Returns the certificate and the contents of windows.safetensors. Raises
+    UserError for models that are not of a program under a window.
     """
     layout = models.layout
     if models.memo is None:
         raise UserError("only models of a program under a window can be certified")
     prepared = prepared or prepare(recipe, layout, say)
     say(f"{len(prepared.rows):,} windows")
-    # those that the run has met, but not the listing
+    # also windows that only the run itself has met
     listed = _added(prepared, windows.rows, windows.targets, windows.examples)
     rows, targets, catalogues = listed.rows, listed.targets, listed.catalogues
     met, machine = len(rows) - len(prepared.rows), layout.machine
@@ -233,10 +244,10 @@ def certify(
     if not rounding.unbounded(models.stacked):
         members = map(models.member, range(models.members))
         bound = np.stack([rounding.bounds(model, rows, targets) for model in members])
-        # Another machine may write another token where its margin, off by as much in the other
-        # direction, has another sign.
+        # Another machine errs by up to `bound` in the other direction. It may then write another
+        # token where twice the bound exceeds the margin.
         doubtful = (np.abs(outputs.margin) <= 2 * bound).sum(axis=1)
-    wrong, since = ~(outputs.margin > 0), windows.find(rows)  # also where a margin is no number
+    wrong, since = ~(outputs.margin > 0), windows.find(rows)  # a margin of NaN is wrong, too
     by_role = np.bincount(machine.role[rows[:, 0]], minlength=len(machine.roles))
     opened = [
         "; ".join(entry.listing.reasons) or f"{entry.operator}: {entry.listing.open:,} open"
@@ -323,10 +334,10 @@ def certify(
 
 
 def _listing(catalogues: Sequence[WindowCatalogue]) -> results.Listing:
-    """Return what was recorded, all operators together; the bound is that of the worst."""
+    """Summarise the listings of all operators; the bound is the largest of them."""
     listings, sizes = [entry.listing for entry in catalogues], dict[str, str]()
     growth, tokens, windows = list[tuple[int, int]](), 0, 0
-    for entry in catalogues:  # `1..40 digits`, for several numbers `2..20 of 1..32 digits`
+    for entry in catalogues:  # `1..40 digits`, or for several numbers `2..20 of 1..32 digits`
         largest = entry.listing.sizes[-1]
         spans = dict.fromkeys([largest.first, largest.others])
         digits = " and ".join(f"{low}..{high}" if low < high else f"{high}" for low, high in spans)
@@ -351,7 +362,7 @@ def _listing(catalogues: Sequence[WindowCatalogue]) -> results.Listing:
 
 
 def window_texts(layout: Layout, row: Int[np.ndarray, " cells"]) -> list[str]:
-    """The cells of a window as people read them: the query, then each neighbour."""
+    """Return the cells of a window in words: the query, then each neighbour."""
     cells = window_cells(layout.machine, layout.windows, row.tolist())
     texts = [f"{name}: {symbol or 'nothing'}" for name, symbol in cells]
     return [layout.machine.tokens[row[0]].text, *texts]

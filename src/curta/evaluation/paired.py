@@ -1,4 +1,4 @@
-"""Two runs on the same problems: which problems only one of them has right, and significance."""
+"""Compare two runs on the same problems, and test the difference for significance."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,65 +19,78 @@ from curta.problems.problem import Problem, widths
 
 
 class EvaluatedRun(NamedTuple):
-    """Trained members, their seeds, and their recipe."""
+    """A run to compare: its recipe, its members and their seeds."""
 
     recipe: Recipe
+    """The recipe."""
     models: scoring.Models
+    """The members, stacked."""
     seeds: list[int]
+    """The seed of each member."""
 
 
 @dataclass(frozen=True)
 class Discordance:
-    """How many problems two members have right, one from each run, and McNemar's exact test.
-
-    `adjusted` is `p` adjusted for all rows by Holm's method.
-    """
+    """Two members, one from each run, compared problem by problem."""
 
     both: int
+    """The number of problems that both have right."""
     only_first: int
+    """The number of problems that only the first has right."""
     only_second: int
+    """The number of problems that only the second has right."""
     neither: int
+    """The number of problems that neither has right."""
     p: float
+    """The p-value of McNemar's exact test."""
     adjusted: float
+    """The p-value adjusted for the number of slices by Holm's method."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The means over all seeds of each run, first minus second, and the interval."""
+    """The mean exact match of two runs over their seeds, and the difference."""
 
     first: float
+    """The mean of the first run."""
     second: float
+    """The mean of the second run."""
     difference: float
+    """First minus second."""
     interval: Interval | None
+    """The bootstrap interval of the difference, at 95 %; None with too few seeds."""
 
 
 @dataclass(frozen=True)
 class PairedSlice(ProblemSlice):
-    """Two runs on the same problems of one operator, size and slice.
-
-    `members` compares one member of each, if members were chosen or there is only one.
-    """
+    """Two runs on the same slice of problems."""
 
     seeds: Difference
+    """The comparison over all seeds."""
     members: Discordance | None
+    """The comparison of one member of each, if one was chosen or there is only one."""
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Two runs, by distinct names, on the same problems, drawn with `seed`.
-
-    `paired` is True if both have the same seeds and are compared seed by seed; `member_seeds` are
-    the seeds of the two members compared problem by problem.
-    """
+    """Two runs compared on the same problems, from `Run.paired`."""
 
     first: str
+    """The name of the first run."""
     second: str
+    """The name of the second run."""
     first_seeds: list[int]
+    """The seeds of the first run."""
     second_seeds: list[int]
+    """The seeds of the second run."""
     paired: bool
+    """Whether the seeds are the same, so that the runs are compared seed by seed."""
     seed: int
+    """The seed from which the problems were drawn."""
     member_seeds: tuple[int, int] | None
+    """The seeds of the two members that were compared problem by problem, if any."""
     slices: list[PairedSlice]
+    """The comparison on each slice of problems."""
 
 
 ProblemSets = dict[tuple[str, str], list[Problem]]
@@ -92,17 +105,17 @@ def paired(
     member: int | None,
     say: Callable[[str], None],
 ) -> Paired:
-    """Evaluate both runs on every problem of the settings that both can be evaluated on.
+    """Evaluate both runs on all problems of the settings that both can answer.
 
-    With a `member`, those members are compared problem by problem. Raises UserError if there is no
-    common problem.
+    With a `member`, that member of each run is compared problem by problem. Raises UserError if the
+    runs have no problems in common.
     """
     if member is None and len(first.seeds) == len(second.seeds) == 1:
         member = 0
     same_seeds = sorted(first.seeds) == sorted(second.seeds)
     rows = list[PairedSlice]()
     for sets in common(first, second, settings):
-        # All problems of a size are evaluated at once, so that one program is compiled for them.
+        # Evaluate all problems of a size at once, so that one program is compiled for them.
         every = [problem for problems in sets.values() for problem in problems]
         say(f"{every[0].operator} at {sized(next(iter(sets))[0])}")
         ends = np.cumsum([len(problems) for problems in sets.values()])[:-1]
@@ -156,9 +169,9 @@ def paired(
 def common(
     first: EvaluatedRun, second: EvaluatedRun, settings: sections.EvaluationSettings
 ) -> Iterator[ProblemSets]:
-    """Yield the slices of each size that both runs have positions for, in the same base.
+    """Yield the slices of each size that both runs can answer, in the same base.
 
-    Also yields held-out problems where both hold out the same, without those of validation.
+    Where both runs hold out the same problems, yield these too, without those of validation.
     """
     layout, runs = first.models.layout, (first, second)
     for task in first.recipe.tasks:

@@ -1,6 +1,6 @@
-"""What an evaluation and a certificate say: evaluation.json and certificate.json are these as JSON.
+"""The results of evaluations and certificates, as saved in evaluation.json and certificate.json.
 
-Lists over members are in the order of the run's seeds. Shares are from 0 to 1.
+Lists over members follow the order of the run's seeds. Shares range from 0 to 1.
 """
 
 from collections.abc import Sequence
@@ -18,403 +18,502 @@ from curta.config.task import Span
 from curta.problems.sizes import Split
 
 SliceName = Annotated[str, Field(alias="slice")]
-"""Which problems of one size: `random`, or a special case; in JSON it is called `slice`."""
+"""Which problems of one size: `random`, or a special case. In JSON the field is called `slice`."""
 
 CERTIFICATE, WINDOWS = "certificate.json", "windows.safetensors"
 """The files of a certificate in a run's folder."""
 
 TRAINED, HELD_OUT = "trained", "held out"
-"""Names of curves that are watched in training: `+ held out`; any other is a size, `+ 20`."""
+"""Names of curves measured during training: `+ held out`; any other name is a size, `+ 20`."""
 
 
 @dataclass(frozen=True)
 class FirstError:
-    """The first wrong token of a text, and both texts from `start` on.
-
-    `at` and `start` count characters from 0, `token` counts tokens.
-    """
+    """The first error in a text that a member wrote."""
 
     at: int
+    """The index of the first wrong character."""
     start: int
+    """The index of the character at which both excerpts begin."""
     written: str
+    """What the member wrote, from `start` on."""
     expected: str
+    """The correct text, from `start` on."""
     token: int
+    """The index of the first wrong token."""
 
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """A problem that a member wrote wrong, and where; no answer if none can be read in that."""
+    """A problem on which a member made an error."""
 
     problem: str
+    """The problem, such as `12+34`."""
     truth: str
+    """The correct answer."""
     answer: str | None
+    """The member's answer; None if its text holds no valid answer."""
     member: int
+    """The number of the member."""
     first_error: FirstError
+    """Where the text goes wrong."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A problem, its truth, and all that a member wrote."""
+    """A problem, and the whole text that a member wrote."""
 
     problem: str
+    """The problem, such as `12+34`."""
     truth: str
+    """The correct answer."""
     answer: str | None
+    """The member's answer; None if its text holds no valid answer."""
     member: int
+    """The number of the member."""
     text: str
+    """What the member wrote."""
     first_error: FirstError | None
+    """Where the text goes wrong; None if it is correct."""
 
 
 @dataclass(frozen=True)
 class Generated:
-    """What every member writes token by token: `exact_match` of answers, whatever stands before.
-
-    `agrees`: the texts that are right to the letter are those of a teacher-forced pass.
-    """
+    """A sample of a slice that every member generated token by token."""
 
     count: int
+    """The number of problems in the sample."""
     exact_match: list[float]
+    """For each member, the share of correct answers; intermediate steps may be wrong."""
     agrees: bool
+    """Whether generated texts are correct exactly where the teacher-forced pass predicts it."""
     tokens_per_second: int
+    """Tokens generated in a second."""
 
 
 @dataclass(frozen=True)
 class ProblemSlice:
-    """So many problems of one operator, size and slice.
-
-    `size` is as the recipe has it: `20`, `50/25` or `20x5`, or the values of a table's operands,
-    `0..99`; `digits` are those of the longest operand.
-    """
+    """A set of problems of one operator, size and slice."""
 
     operator: str
+    """The operator, such as `+`."""
     size: str
+    """The size as the recipe states it, such as `20`, `50/25` or `20x5`; for a table, the values of
+    its operands, such as `0..99`."""
     digits: int
+    """The number of digits of the longest operand."""
     slice_name: SliceName
+    """The kind of problems, `random` or a special case such as `carry`."""
     count: int
+    """The number of problems."""
 
     @property
     def slice_fields(self) -> dict[str, Any]:
-        """These fields alone."""
+        """The fields of a `ProblemSlice` alone."""
         return {name: getattr(self, name) for name in ProblemSlice.__dataclass_fields__}
 
 
 @dataclass(frozen=True)
 class SliceResult(ProblemSlice):
-    """What every member makes of a slice of problems.
-
-    `token_accuracy` is the share of right tokens, `perplexity` that of the right answer. Of a
-    member that is wrong there is one error.
-    """
+    """The results of every member on one slice of problems."""
 
     exact_match: list[float]
+    """For each member, the share of problems written without an error."""
     token_accuracy: list[float]
+    """For each member, the share of correct tokens."""
     perplexity: list[float]
+    """For each member, the perplexity of scored tokens, given the correct text before them."""
     generated: Generated
+    """A sample that was generated token by token."""
     errors: list[WrongAnswer]
+    """One error of each member that made any."""
 
 
 @dataclass(frozen=True)
 class UnevaluatedSize:
-    """A size at which models were not evaluated, and why."""
+    """A size at which the models were not evaluated."""
 
     operator: str
+    """The operator."""
     size: str
+    """The size as the recipe states it."""
     digits: int
+    """The number of digits of the longest operand."""
     reason: str
+    """Why it was left out."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """Exact match of every member on `count` problems."""
+    """The exact match of every member on a set of problems."""
 
     count: int
+    """The number of problems."""
     exact_match: list[float]
+    """For each member, the share of correct problems."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Exact match of every member on problems of training, on held-out ones, and the difference.
-
-    `problems` are the operands of a table, `0..99`, or `1 to 10 digits`. Of those held out,
-    `twins` have their twin (2+1 of 1+2) in training; None where there are none.
-    """
+    """The generalisation gap: exact match on training problems and on held-out ones."""
 
     operator: str
+    """The operator."""
     problems: str
+    """The size of the problems, such as `1 to 10 digits`; for a table, its operands (`0..99`)."""
     trained: Share
+    """The result on problems of training."""
     held_out: Share
+    """The result on held-out problems."""
     gap: list[float]
+    """For each member, the difference of the two."""
     twins: Share | None = None
+    """The result on held-out problems whose mirror image (2+1 for 1+2) is in training, if any."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Exact match of one operator by member, digits of the first and of the second operand."""
+    """Exact match by the digits of both operands."""
 
     operator: str
+    """The operator."""
     max_digits: int
+    """The largest number of digits."""
     digits: list[int]
+    """The number of digits of each row and column, from 1 to `max_digits`."""
     count: int
+    """The number of problems in each cell."""
     exact_match: list[list[list[float]]]
+    """Exact match by member, digits of the first operand, digits of the second."""
 
 
 @dataclass(frozen=True)
 class WholeTable:
-    """How many of all problems with two operands from 0 to `limit` each member has correct."""
+    """The result on every problem with two operands from 0 to a limit."""
 
     operator: str
+    """The operator."""
     limit: int
+    """The largest operand."""
     count: int
+    """The number of problems."""
     correct: list[int]
+    """For each member, the number of correct answers."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """What one member wrote after a problem, and the answer in it; None if it is malformed."""
+    """The text that one member wrote after a problem."""
 
     text: str
+    """The text."""
     answer: str | None
+    """The answer in it; None if it holds no valid answer."""
     first_error: FirstError | None
+    """Where it goes wrong; None if it is correct."""
 
 
 @dataclass(frozen=True)
 class NamedProblem:
-    """A problem that the recipe names, and what every member wrote before training and after."""
+    """A problem that the recipe names, and what members wrote before and after training."""
 
     operator: str
+    """The operator."""
     problem: str
+    """The problem."""
     truth: str
+    """The correct answer."""
     before: list[Written]
+    """For each member, its text with the initial weights."""
     after: list[Written]
+    """For each member, its text after training."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """`evaluation.json`: everything measured after training.
-
-    `seed` draws the problems; `num_recurrences` is set where it is not the recipe's. Each
-    operator of two operands has one of `grids` and one of `tables`, if they are asked for. There
-    is one of `gaps` for each operator of which it is known what was trained on.
-    `changes` are the settings in which it is not the recipe's, `step` that of the weights.
-    `unevaluated` are sizes that were left out, since models were wrong on all that is shorter.
-    """
+    """The result of an evaluation, as saved in `evaluation.json`."""
 
     FORMAT: ClassVar[int] = 3
     REMEDY: ClassVar[str] = "evaluate it anew"
 
     seed: int
+    """The seed from which the problems were drawn."""
     lengths: list[SliceResult]
+    """The results by operator, size and slice."""
     examples: list[Example]
+    """A few texts of every member."""
     grids: tuple[Grid, ...] = ()
+    """One grid for each operator of two operands, if the evaluation has `grid`."""
     tables: tuple[WholeTable, ...] = ()
+    """One count for each operator of two operands, if the evaluation has `table`."""
     splits: tuple[Split, ...] = ()
+    """How the problems of each table are split into training and held-out ones."""
     named: tuple[NamedProblem, ...] = ()
+    """The problems that the recipe names."""
     gaps: tuple[Gap, ...] = ()
+    """The generalisation gap of each operator whose training problems are known."""
     num_recurrences: int | None = None
+    """The number of recurrences; None if it is the recipe's."""
     changes: dict[str, Any] = field(default_factory=dict)
+    """The settings that differ from the recipe's."""
     step: int = 0
+    """The step of the checkpoint that was evaluated."""
     unevaluated: tuple[UnevaluatedSize, ...] = ()
+    """Sizes that were left out because every member was wrong on all problems of a shorter size."""
 
 
 def agrees(rows: Sequence[SliceResult]) -> bool:
-    """Whether all that was generated token by token is what one pass said it would be."""
+    """Return whether all generated texts agree with the teacher-forced pass."""
     return all(row.generated.agrees for row in rows)
 
 
 @dataclass(frozen=True)
 class SummaryStatistics:
-    """A value of every member; median, least and greatest where any member has one."""
+    """One measure of every member, with its median and range."""
 
     members: list[float | None]
+    """The value of each member; None if it has none."""
     median: float | None = None
+    """The median of the values."""
     min: float | None = None
+    """The smallest value."""
     max: float | None = None
+    """The largest value."""
 
 
 @dataclass(frozen=True)
 class SliceSummary(ProblemSlice):
-    """A `SliceResult` in short: its figures over the members."""
+    """The results on one slice of problems, summarised over the members."""
 
     exact_match: SummaryStatistics
+    """The share of problems written without an error."""
     token_accuracy: SummaryStatistics
+    """The share of correct tokens."""
     perplexity: SummaryStatistics
+    """The perplexity of the correct text."""
 
 
 @dataclass(frozen=True)
 class OperandSizes:
-    """Digits of the first operand and of the others, and how many operands there are."""
+    """A range of problem sizes, each field as (fewest, most)."""
 
     first: Span
+    """Digits of the first operand."""
     others: Span
+    """Digits of the other operands."""
     operands: Span
+    """The number of operands."""
 
 
 @dataclass(frozen=True)
 class OperatorListing:
-    """How the windows of one operator were listed, and what the proof came to.
-
-    Of the problems the last ones were `drawn` at random, `fresh` of them brought a new window, and
-    `once` windows were seen in one of them alone. `bound` is on the chance that the next problem
-    holds a window that is not listed, `open` are windows that the proof could not exclude, and
-    `seconds` those of the proof.
-    """
+    """How the windows of one operator were listed, and the result of the proof."""
 
     windows: int
+    """The number of windows."""
     problems: int
+    """The number of problems that were written."""
     tokens: int
+    """The number of tokens in them."""
     sizes: list[OperandSizes]
+    """The sizes of these problems."""
     drawn: int
+    """How many of them were drawn at random, after the others."""
     fresh: int
+    """How many of the random ones brought a new window."""
     once: int
+    """The number of windows that occur in only one of the random ones."""
     bound: float
+    """Upper bound on the chance that a new random problem holds an unlisted window."""
     confidence: float
+    """The confidence of this bound, from 0 to 1."""
     closed: bool
+    """Whether the list is proved complete, for problems of any length."""
     open: int
+    """The number of windows that the proof could neither reach nor exclude."""
     reasons: list[str]
+    """Why the proof does not close."""
     views: int
+    """The number of states that the proof went through."""
     seconds: float
+    """The time of the proof."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What was recorded, all operators together; `bound` is that of the worst of them.
-
-    `sizes` are the largest ones by operator, `growth` is windows known by tokens recorded.
-    """
+    """How the windows of all operators were listed."""
 
     problems: int
+    """The number of problems that were written."""
     tokens: int
+    """The number of tokens in them."""
     sizes: dict[str, str]
+    """The largest sizes of these problems, by operator."""
     once: int
+    """The number of windows that occur in only one random problem."""
     bound: float
+    """The largest bound of any operator; see `OperatorListing`."""
     good_turing: float
+    """The Good-Turing estimate of the number of unlisted windows in a new random problem."""
     confidence: float
+    """The confidence of the bound, from 0 to 1."""
     growth: list[tuple[int, int]]
+    """Pairs of tokens written and windows known by then."""
 
 
 @dataclass(frozen=True)
 class ClosureResult:
-    """Whether the list is proved complete; `open` counts what is neither shown nor excluded."""
+    """The result of the proof that the list of windows is complete."""
 
     closed: bool
+    """Whether it is proved, for problems of any length."""
     open: int
+    """The number of windows that the proof could neither reach nor exclude."""
     reason: str
+    """How the list was proved complete, or why it was not."""
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """How far rounding can move a margin, and how that was found; None where it is not known."""
+    """How far rounding errors can move a margin."""
 
     bound: float | None
+    """The bound in logits; None if it is unknown."""
     how: str
+    """How the bound was found."""
 
 
 @dataclass(frozen=True)
 class RoleWindows:
-    """A role, the names of its neighbours, and how many windows it has."""
+    """The windows of one role."""
 
     role: str
+    """The role."""
     sees: list[str]
+    """The names of the squares that its tokens see."""
     windows: int
+    """The number of its windows."""
 
 
 @dataclass(frozen=True)
 class MemberWindows:
-    """How one member does on all windows, counted.
-
-    Training showed it those that are `shown`, rounds of repair those that are `repaired`;
-    `held_out` are all others. `rounds` has how many were wrong as each of its rounds began.
-    `margin` is the smallest, in logits, of the right token over the next best, `below_bound`
-    counts those of at most twice the bound on rounding, if any.
-    """
+    """The results of one member on all windows."""
 
     member: int
+    """The number of the member."""
     seed: int
+    """Its seed."""
     shown: int
+    """The number of windows that it met in training."""
     correct: int
+    """The number of windows after which it writes the correct token."""
     wrong: int
+    """The number of windows after which it writes another token."""
     held_out: int
+    """The number of windows that it met neither in training nor in repair."""
     held_out_correct: int
+    """How many of these are correct."""
     margin: float
+    """The smallest margin, in logits, of the correct token over the next best."""
     below_bound: int | None
+    """The number of windows whose margin is at most twice the bound on rounding, if it is known."""
     repaired: int = 0
+    """The number of windows that it met only in rounds of repair."""
     rounds: list[int] = field(default_factory=list)
+    """The number of wrong windows when each round of repair began."""
 
 
 @dataclass(frozen=True)
 class WrongWindow:
-    """A window after which a member writes something wrong, and a problem in which it occurs.
-
-    `at` is where in the problem's text the window's query stands, in tokens; -1 if it does not.
-    """
+    """A window after which a member writes a wrong token."""
 
     member: int
+    """The number of the member."""
     role: str
+    """The role of the last token, which sees the window."""
     window: list[str]
+    """What it sees, as text."""
     expected: str
+    """The correct next token."""
     written: str
+    """The token that the member writes."""
     margin: float
+    """The margin of the correct token in logits, which is negative."""
     shown: bool
+    """Whether the member met the window in training or in a round of repair."""
     problem: str
+    """A problem in which the window occurs."""
     at: int
+    """The index of the last token in the text of the problem; -1 if the window is not in it."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """`certificate.json`: all windows that are known to occur, and what members make of them.
-
-    `unwritable` are problems whose text needs a token that the models do not have, `conflicts`
-    windows that go on in two ways. Of each member some of the wrong windows are listed. `met` of
-    the windows are none of the listing's: training, evaluations and questions met them.
-    """
+    """A certificate, as saved in `certificate.json`: every member on every known window."""
 
     FORMAT: ClassVar[int] = 3
     REMEDY: ClassVar[str] = "certify it anew"
 
     grade: Literal["closed", "saturated"]
+    """`closed` if the list of windows is proved complete, for problems of any length; `saturated`
+    if random problems hardly bring new ones."""
     windows: int
+    """The number of windows."""
     conflicts: int
+    """The number of windows that are followed by different tokens."""
     unwritable: list[str]
+    """Problems whose text needs a token that the models lack."""
     listing: Listing
+    """How the windows were listed."""
     closure: ClosureResult
+    """The result of the proof that the list is complete."""
     operators: dict[str, OperatorListing]
+    """The listing and the proof of each operator."""
     rounding: Rounding
+    """How far rounding errors can move a margin."""
     roles: list[RoleWindows]
+    """The windows of each role."""
     members: list[MemberWindows]
+    """The results of each member."""
     wrong: list[WrongWindow]
+    """Some wrong windows of each member that has any."""
     met: int = 0
+    """The number of windows that only training, evaluations and questions brought, not the listing.
+    """
 
     @property
     def sound(self) -> bool:
-        """Whether the list is one of a function that the model's tokens can write."""
+        """Whether the windows have no conflicts, and all texts can be written with the tokens."""
         return not self.conflicts and not self.unwritable
 
     @property
     def perfect(self) -> bool:
-        """Whether it is sound, and no member has a wrong window."""
+        """Whether the certificate is sound and no member has a wrong window."""
         return self.sound and not self.wrong_seeds
 
     @property
     def wrong_seeds(self) -> list[int]:
-        """The seeds whose member has a wrong window."""
+        """The seeds of the members that have a wrong window."""
         return [member.seed for member in self.members if member.wrong]
 
 
 class CertifiedWindows(NamedTuple):
-    """`windows.safetensors`: every window, what is right after it, and what members do.
-
-    Tokens, but for `margin` in logits and `shown`: 0 for a window that the member was never shown,
-    1 for one that training showed, 1 + N for one that the Nth round of repair did.
-    """
+    """Every window of a certificate, as saved in `windows.safetensors`."""
 
     rows: Int[np.ndarray, "windows cells"]
+    """The token in each cell of the window; an empty square has the number after the last token."""
     targets: Int[np.ndarray, " windows"]
+    """The correct next token."""
     token: Int[np.ndarray, "members windows"]
+    """The token that each member writes."""
     margin: Float[np.ndarray, "members windows"]
+    """The margin of the correct token over the next best, in logits."""
     shown: Int[np.ndarray, "members windows"]
+    """0 if the member never met the window, 1 if training showed it, 1 + N if repair N did."""
 
 
 def operator_and_curve(name: str) -> tuple[str, str]:
-    """Return the operator of a watched curve, and which curve it is.
+    """Split the name of a curve measured during training into its operator and its kind.
 
     >>> operator_and_curve("+ mod 97 held out"), operator_and_curve("+ 20")
     (('+ mod 97', 'held out'), ('+', '20'))
@@ -427,9 +526,9 @@ def operator_and_curve(name: str) -> tuple[str, str]:
 
 
 def read_windows(folder: Path) -> CertifiedWindows | None:
-    """The windows of the certificate in a run's folder; None if it has kept none.
+    """Return the windows of the certificate in a run's folder; None if there are none.
 
-    Raises UserError if they are damaged. Those of thousands of members are many gigabytes.
+    Raises UserError if they are damaged. With thousands of members they take many gigabytes.
     """
     import safetensors
     import safetensors.numpy

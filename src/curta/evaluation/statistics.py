@@ -1,7 +1,7 @@
 """Confidence intervals of shares and of means over seeds, and tests of two models.
 
-All intervals are at 95 %, and None with too few seeds. SciPy, which takes a second to import, is
-imported on first use.
+All intervals have a confidence of 95 %, and are None with too few seeds. SciPy takes a second to
+import, so it is imported on first use.
 """
 
 from collections.abc import Sequence
@@ -26,37 +26,47 @@ with few seeds it is too narrow.
 
 
 class Interval(NamedTuple):
-    """The ends of an interval, as shares or as differences of shares."""
+    """A confidence interval of a share, or of a difference of shares."""
 
     low: float
+    """The lower end."""
     high: float
+    """The upper end."""
 
 
 @dataclass(frozen=True)
 class MemberStatistics:
-    """One member's exact match on a slice: correct problems, share, and Wilson interval."""
+    """The exact match of one member on a slice."""
 
     seed: int
+    """The seed of the member."""
     right: int
+    """The number of correct problems."""
     exact_match: float
+    """The share of correct problems."""
     interval: Interval
+    """The Wilson interval of this share, at 95 %."""
 
 
 @dataclass(frozen=True)
 class SliceStatistics(ProblemSlice):
-    """Exact match on one operator, size and slice, for each member and over members.
-
-    `deviation` is the sample deviation of the seeds (n - 1), `interval` a bootstrap interval of
-    their mean.
-    """
+    """The exact match on one slice: of each member, and over the members."""
 
     members: list[MemberStatistics]
+    """The results of each member."""
     median: float
+    """The median over the members."""
     min: float
+    """The worst member."""
     max: float
+    """The best member."""
     mean: float
+    """The mean over the members."""
     deviation: float | None
+    """The sample standard deviation (n - 1); None with fewer than three members."""
     interval: Interval | None
+    """The bootstrap interval of the mean, at 95 %; None with fewer than five members, or if all are
+    equal."""
 
 
 def of_slice(row: SliceResult, seeds: Sequence[int]) -> SliceStatistics:
@@ -82,7 +92,7 @@ def of_slice(row: SliceResult, seeds: Sequence[int]) -> SliceStatistics:
 
 
 def round_share(share: float) -> float:
-    """Round to six digits, but never to 0 or 1: 0.9999999 is 0.999999."""
+    """Round to six decimals, but never to 0 or 1: 0.9999999 becomes 0.999999."""
     return min(max(round(share, 6), 1e-6), 1 - 1e-6) if 0 < share < 1 else round(share, 6)
 
 

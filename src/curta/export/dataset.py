@@ -77,7 +77,7 @@ MEANING = {
 """The card's description of each split."""
 
 ShowShare = Callable[[str, float], None]
-"""Is called with the name of a split, and the share of it that is there."""
+"""Called with the name of a split, and the share of it that is written, from 0 to 1."""
 
 WrittenProblems = list[tuple[Problem, Layout]]
 """Problems, each with the layout in which it is written."""
@@ -85,13 +85,16 @@ WrittenProblems = list[tuple[Problem, Layout]]
 
 @dataclass
 class Summary:
-    """The rows of each split, and how many of them occur in another split."""
+    """The sizes of a data set's splits, and the overlaps between them."""
 
     rows: Counter[str] = field(default_factory=Counter)
+    """The number of rows of each split."""
     overlaps: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By pair of splits, the number of rows of the first that occur in the second."""
 
     @property
     def overlap(self) -> int:
+        """The number of all such rows, 0 in a sound data set."""
         return self.overlaps.total()
 
 

@@ -1,6 +1,6 @@
 """Curta from Python: `curta.train`, `curta.load`, `curta.probe`, `curta.compare`, ...
 
-Names are looked at before JAX is imported, so that a mistyped one is refused at once.
+Names are checked before JAX is imported, so that a mistyped one is refused at once.
 """
 
 import operator
@@ -41,14 +41,31 @@ def train(
     online: bool = False,
     **settings: Any,
 ) -> "Run":
-    """Train a recipe, by name or by path, and evaluate the trained models.
+    """Train a recipe, then evaluate it, certify it where possible, and write its report.
 
-    `recipe` may also be a user's program: its file, or its name once it is registered.
+    Example::
 
-    `seeds` is a count, for seeds 0, 1, ..., or the seeds themselves; one member is trained for
-    each. `settings` are fields of the recipe: `**{"model.width": 64}`. `track` names trackers
-    that receive metrics and results: tensorboard, wandb, trackio; `project`, `tags` and `online`
-    are for these, see `Tracking`.
+        run = curta.train("addition", seeds=4, **{"model.width": 64})
+
+    Args:
+        recipe: Name or path of a recipe, path of a Python file with a program, or name of a
+            registered program.
+        seeds: Number of seeds (0, 1, ...), or the seeds themselves. Each seed trains one member.
+        run: Name of the run's folder; by default it is made from the recipe's name.
+        show: Called with a `Progress` after every chunk of at most 100 steps.
+        evaluate: If False, stop after training.
+        track: Trackers that receive metrics and results: `tensorboard`, `wandb`, `trackio`.
+        project: Project of the trackers; by default that of WANDB_PROJECT, or `curta`.
+        tags: Tags of the run in the trackers.
+        online: Let Weights & Biases upload during the run instead of later (`wandb sync`).
+        settings: Fields of the recipe to change, by their full names.
+
+    Returns:
+        The finished run, or an interrupted one, which `curta train --resume` continues.
+
+    Raises:
+        UserError: An argument or a field of the recipe is invalid, or the models do not fit into
+            memory.
     """
     tracking = Tracking(project, tuple(tags), online)
     begun = begin(recipe, seeds, run, settings, track, evaluate, tracking)
@@ -65,7 +82,7 @@ def begin(
     evaluate: bool = False,
     tracking: Tracking = AS_USUAL,
 ) -> "Run":
-    """A new run, not yet trained; `evaluate` if that, and a report, is to follow."""
+    """Create a run without training it; with `evaluate`, evaluation and report are to follow."""
     names = trackers.checked(track, tracking)
     resolved = resolve(recipe, overrides)
     chosen = folders.seeds_of(seeds)
@@ -94,7 +111,7 @@ def begin(
 
 
 def _configure() -> None:
-    """Sets JAX up, which is imported only now."""
+    """Import JAX and set it up."""
     from curta.training import devices
 
     devices.configure()
@@ -114,10 +131,27 @@ def data(
     show: "dataset.ShowShare" = lambda split, share: None,
     **settings: Any,
 ) -> "dataset.Summary":
-    """Write a recipe's problems as a data set of `rows` to train on, and those held out.
+    """Write a recipe's problems as a data set with splits that do not overlap.
 
-    `out` is a new folder, `form` "parquet", "jsonl" or "text". Raises UserError for a setting
-    that says nothing of problems, such as `model.width`.
+    The splits are `train`, `validation`, `test_id` (the sizes of training) and `test_ood` (larger
+    sizes, or other layouts).
+
+    Example::
+
+        curta.data("addition", rows=100_000, out="sums")
+
+    Args:
+        recipe: Name or path of a recipe, or a program.
+        rows: Number of training rows.
+        out: Folder to create.
+        form: File format: `parquet`, `jsonl` or `text`.
+        seed: Seed from which problems are drawn.
+        show: Called with a split's name and the share of it that is written, from 0 to 1.
+        settings: Fields of the recipe to change.
+
+    Raises:
+        UserError: An argument is invalid, or a setting does not affect problems, such as
+            `model.width`.
     """
     format_named(form)
     limits.check_path(str(out))
@@ -133,10 +167,16 @@ def data(
 
 
 def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "Run":
-    """Return a run, by its name in the runs folder or by its path.
+    """Load a run.
 
-    A looped model can be asked and evaluated with another number of recurrences. With `trust`
-    the code that came with the run is executed: a program's, a position encoding's.
+    Args:
+        run: Name of the run in the runs folder, or path of its folder.
+        num_recurrences: Number of times a looped model applies its blocks, if not as trained.
+        trust: Execute the Python files that came with the run: a program or a position encoding.
+            Read such files first if they are not yours.
+
+    Raises:
+        UserError: There is no such run, or its files are damaged.
     """
     folder = folders.find(run, trust)
     from curta.runs.run import Run
@@ -146,10 +186,22 @@ def load(run: str, num_recurrences: int | None = None, trust: bool = False) -> "
 
 
 def extend(run: str, steps: int, trust: bool = False) -> "Run":
-    """Return a finished run, by name or path, to be trained on to so many steps by `complete`.
+    """Give a finished run more training steps; `complete` then carries them out.
 
-    The schedule is recomputed for the new number of steps, so the learning rate may jump. Raises
-    UserError for a run that cannot be trained on, or not here.
+    The schedule is recomputed for the new number of steps, so the learning rate may jump.
+
+    Example::
+
+        curta.extend("addition", steps=3_000).complete()
+
+    Args:
+        run: Name or path of a finished run.
+        steps: New number of steps, counted from the first one.
+        trust: Execute the Python files that came with the run.
+
+    Raises:
+        UserError: The run cannot be extended: for instance, it belongs to a comparison, was
+            imported, or was trained beyond its last step by repair.
     """
     loaded, steps = load(run, trust=trust), operator.index(steps)
     from curta.model import model_cost
@@ -170,10 +222,21 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
 
 
 def probe(run: "Run", name: str, members: Sequence[int] | None = None, **options: Any) -> Rows:
-    """Run one probe on a run, by default on all its members, and return its rows.
+    """Run a probe and return its table; the run's report then shows it, too.
 
-    Keyword arguments are its options, as `curta probe RUN NAME --help` lists them; its
-    picture is then `run.find_pictures()["probes/NAME"]`.
+    The picture of the probe is `run.find_pictures()["probes/NAME"]`.
+
+    Args:
+        run: A trained run.
+        name: Name of the probe; `curta probe` lists all.
+        members: Numbers of the members to examine; all by default.
+        options: Options of the probe, as `curta probe RUN NAME --help` lists them.
+
+    Returns:
+        One dictionary for each row, with the same keys.
+
+    Raises:
+        UserError: There is no such probe or option, or the probe does not fit the model.
     """
     return Rows(examine(run, name, members, **options).rows)
 
@@ -181,7 +244,7 @@ def probe(run: "Run", name: str, members: Sequence[int] | None = None, **options
 def examine(
     run: "Run", name: str, members: Sequence[int] | None = None, **options: Any
 ) -> ProbeTable:
-    """What probes/NAME.json holds once the probe was put to the run; the report is written anew."""
+    """Run a probe, write `probes/NAME.json` and a new report; return the probe's table."""
     with ownership.owned(run.folder.path):
         findings = probes.examine(run, name, members, **options)
         run.write_report()
@@ -189,12 +252,11 @@ def examine(
 
 
 def report(names: str | Sequence[str], out: str | Path | None = None, evaluation: str = "") -> Path:
-    """Writes the report of a run, or one of several runs side by side; returns its path.
+    """Write the report of a run, a comparison, or several runs side by side; return its path.
 
-    A comparison stands for the runs in it, where it is the only name. `out` is a folder, by default
-    the run's or the comparison's own; reports of several runs go to `reports` in the runs folder.
-    They are of the recipes' evaluations, or of one with other settings by its name, such as
-    `digits-500`.
+    `out` is a folder, by default that of the run or the comparison; the report of several runs goes
+    to `reports` in the runs folder. `evaluation` names an evaluation with other settings than the
+    recipe's, such as `digits-500`.
     """
     words = [names] if isinstance(names, str) else list(names)
     place = None if out is None else Path(out)
@@ -220,9 +282,9 @@ def report(names: str | Sequence[str], out: str | Path | None = None, evaluation
 
 
 def tables(name: str, evaluation: str = "") -> dict[str, Table]:
-    """All tables of a run, or of a comparison, by their names; from its files alone.
+    """Return all tables of a run or a comparison by name, read from its files alone.
 
-    They are of the recipe's evaluation, or of one with other settings by its name.
+    `evaluation` names an evaluation with other settings than the recipe's.
     """
     if folders.is_comparison(name):
         return of_comparison(folders.comparison_path(name), evaluation)
@@ -235,12 +297,26 @@ def compare(
     run: str | None = None,
     **settings: Any,
 ) -> "Comparison":
-    """Train and evaluate several recipes under the same conditions, side by side.
+    """Train and evaluate several recipes under the same conditions.
 
-    `entries` is the name or the path of a comparison, or a list of recipes, each with changes of
-    its own: `"NAME: RECIPE field=value ..."`. `settings` hold for all entries that do not say
-    otherwise; a field with several values takes each in turn: `**{"model.width": [16, 32]}`.
-    Finished runs of such a comparison are kept.
+    Runs of the comparison that are already finished are not trained again.
+
+    Example::
+
+        both = curta.compare(["addition", "addition-plain"], seeds=8)
+        widths = curta.compare("addition", **{"model.width": [16, 32, 64]})
+
+    Args:
+        entries: Name or path of a comparison, a recipe, or a list of recipes. An entry of the list
+            may be named and changed: `"NAME: RECIPE field=value ..."`.
+        seeds: Number of seeds, or the seeds themselves, the same for every entry. The default is 3,
+            or what the comparison's file says.
+        run: Name of the comparison's folder; by default it is made from the entries.
+        settings: Fields to change in all entries that do not set them. A list of values makes one
+            entry for each.
+
+    Raises:
+        UserError: An entry or a field is invalid, or the folder `run` holds other runs.
     """
     words = [entries] if isinstance(entries, str) else list(entries)
     comparison = begin_comparison(words, settings, seeds, run)
@@ -254,7 +330,7 @@ def begin_comparison(
     seeds: int | Sequence[int] | None = None,
     name: str | None = None,
 ) -> "Comparison":
-    """A comparison, new or to be gone on with; nothing is trained yet."""
+    """Create a comparison, or continue one that exists; nothing is trained yet."""
     spec = comparison_spec.plan(entries, settings, seeds)
     from curta.frontends import preflight
     from curta.runs.comparison import Comparison

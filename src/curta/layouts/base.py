@@ -157,26 +157,30 @@ class Text(NamedTuple):
 
 
 class TokenPositions(eqx.Module):
-    """Index, role and coordinates of each token; role -1 marks padding."""
+    """Where each token of a batch of texts stands, and which part it plays."""
 
     index: Int[Array, "batch time"]
+    """The index of the token in its text."""
     role: Int[Array, "batch time"]
+    """The number of its role in `layout.roles`; -1 for padding."""
     coordinates: Int[Array, "batch time axes"]
+    """Its square on each axis of the layout."""
 
 
 @dataclass(frozen=True)
 class ShapeBounds:
-    """Bounds on texts: tokens of the prompt and of the completion, end sign included.
-
-    `extents` are the lowest and the highest coordinate on each axis.
-    """
+    """The largest texts of a batch."""
 
     prompt: int
+    """The most tokens of a prompt."""
     completion: int
+    """The most tokens of a completion, end sign included."""
     extents: tuple[tuple[int, int], ...]
+    """The lowest and the highest coordinate on each axis."""
 
     @property
     def total(self) -> int:
+        """The most tokens of prompt and completion together."""
         return self.prompt + self.completion
 
 

@@ -1,13 +1,13 @@
 """The transformer: embeddings, blocks of attention and MLP, head.
 
 Read it from top to bottom: `Block` is one layer, `Transformer.attend` is attention, and
-`Transformer.__call__` puts them together. Decoding with a cache and windows, at the end, and
-looking inside (`inspection`), run the same blocks.
+`Transformer.__call__` puts them together. Decoding with a cache and evaluating windows (at the end
+of this file) and recording activations (`inspection`) run the same blocks.
 
-Shapes: activations are two-dimensional, (tokens, width) with tokens = batch * time, in every linear
-layer, and get a batch axis in attention only; otherwise XLA on a CPU copies whole arrays between
-layouts. Only what is scored is computed: once the last attention layer of the last recurrence has
-its keys and values, the queries alone go on.
+Shapes: in linear layers, activations are two-dimensional, (tokens, width) with tokens = batch *
+time. They have a batch axis only in attention; elsewhere it would make XLA on a CPU copy whole
+arrays between layouts. Only scored positions are computed to the end: after the last attention
+layer of the last recurrence has its keys and values, only the queries go on.
 """
 
 from collections.abc import Callable, Iterable
@@ -49,55 +49,56 @@ ScoredQueries = tuple[Queries, VisibleKeys]
 DropoutKey = PRNGKeyArray | None
 
 UNROLLED = 8
-"""Blocks written out one after the other in the compiled program, at most.
+"""The most blocks that the compiled program unrolls.
 
-A loop copies each block's weights and activations: four blocks of width 64 took 98 ms a step in a
-loop and 73 ms written out.
+A loop copies the weights and activations of each block. With four blocks of width 64, a step took
+98 ms in a loop and 73 ms unrolled.
 """
 
 
 class BlockContext(NamedTuple):
-    """Where a block's tokens stand, what they see, and their embedding.
+    """What a block needs to know of its tokens besides their states."""
 
-    Over windows the first two are None: see `logits_of_windows`.
-    """
-
-    where: Any  # TokenPositions
-    visible_keys: Any  # VisibleKeys
-    embedded: Flat  # the input of the first block, which may be injected again
+    where: Any
+    """Their positions, a `TokenPositions`; None in `logits_of_windows`."""
+    visible_keys: Any
+    """The keys that they see, a `VisibleKeys`; None in `logits_of_windows`."""
+    embedded: Flat
+    """Their embeddings, which input injection adds again."""
 
 
 class AttentionOutput(NamedTuple):
     """The result of one attention layer."""
 
     x: ActiveTokens
-    """The state before attention of the tokens that go on: all of them, or the scored ones."""
+    """The state before attention of the tokens that go on: all, or only the scored ones."""
     context: BlockContext
     """The context of these tokens."""
     output: ActiveTokens
-    """What attention adds to their state."""
+    """The vectors that attention adds to their state."""
     aux: Any
-    """For the caller: the updated cache, or `context` where only the scored tokens go on."""
+    """The updated cache when decoding; `context` if only the scored tokens go on; else None."""
 
 
 Attend = Callable[["Block", Flat, BlockContext, Tap], AttentionOutput]
 
 
 class Block(eqx.Module):
-    """One layer, or several, stacked along a leading axis."""
+    """One layer, or several layers stacked along a leading axis."""
 
     mlp: layers.MLPWeights
     attention: Any  # AttentionWeights; None in an MLP-only layer
-    positions: Any  # what the encoding learns for each attention layer
+    positions: Any  # parameters of the position encoding for this layer
     dropout: Dropout
     config: ModelConfig = eqx.field(static=True)
 
     def __call__(
         self, x: Flat, context: BlockContext, attend: Attend | None = None, tap: Tap = no_tap
     ) -> tuple[ActiveTokens, Any]:
-        """Return x + attention(norm(x)), then x + mlp(norm(x)); and `AttentionOutput.aux`.
+        """Compute x + attention(norm(x)), then x + mlp(norm(x)).
 
-        `attend` is `Transformer.attend`, or its equivalent over windows; None in an MLP-only layer.
+        `attend` is `Transformer.attend` or its equivalent for windows, None in an MLP-only layer.
+        Returns the new state and `AttentionOutput.aux`.
         """
         injection, aux = self.config.input_injection, None
         if injection in ("block", "sublayer"):
@@ -113,22 +114,23 @@ class Block(eqx.Module):
         return tap("after", self._add(x, output, self.mlp, sublayer=1)), aux
 
     def sublayer_input(self, x: Flat, layer: SublayerWeights, context: BlockContext) -> Flat:
-        """Return norm(x), or x where the norm stands elsewhere; plus the input if injected here."""
+        """Return norm(x), or x without a norm at this place; add the input if it is injected."""
         if self.config.norms_before:
             x = layers.normalize(self.config, x, layer.gain, layer.gain_bias)
         return x + context.embedded if self.config.input_injection == "normed" else x
 
     def _add(self, x: Flat, output: Flat, layer: SublayerWeights, sublayer: int) -> Flat:
-        """Return x + dropout(output), normalised where the norm stands after the sub-layer."""
+        """Return x + dropout(output), normalised if norms stand after sub-layers."""
         x = x + layers.apply_dropout(self.config, output, index_tree(self.dropout.output, sublayer))
         if self.config.norms_after:
             x = layers.normalize(self.config, x, layer.after, layer.after_bias)
         return x
 
     def attention_output(self, heads: ActiveTokens, tap: Tap) -> ActiveTokens:
-        """Return what attention adds to the state; with a tap, as the sum of what each head adds.
+        """Multiply the heads by the output matrix; with a tap, head by head, then add them up.
 
-        Two heads of one feature, [2, 3], and the rows [1, 0] and [0, 1]: [2, 0] and [0, 3].
+        With two heads of one feature, [2, 3], and the matrix rows [1, 0] and [0, 1], the heads add
+        [2, 0] and [0, 3].
         """
         weight, bias = self.attention.out, self.attention.out_bias
         if tap is no_tap:
@@ -141,7 +143,7 @@ class Block(eqx.Module):
 
 
 class Transformer(eqx.Module):
-    """A transformer over the tokens of one layout: a decoder, unless it is not causal."""
+    """A transformer over the tokens of one layout: a decoder if it is causal, else an encoder."""
 
     tokens: Weight
     roles: Weight | None
@@ -159,9 +161,9 @@ class Transformer(eqx.Module):
     def init(
         cls, config: ModelConfig, positions: Positions, layout: Layout, *, key: PRNGKeyArray
     ) -> "Transformer":
-        """Return a model with weights drawn from `key`.
+        """Return a model with random weights drawn from `key`.
 
-        Raises UserError if the model cannot have these positions.
+        Raises UserError if the position encoding does not fit the model.
         """
         width, characters = config.width, len(layout.characters)
         vectors = layout.composition().shape[1] if config.compositional_embeddings else characters
@@ -172,7 +174,7 @@ class Transformer(eqx.Module):
             tokens = weights.constant([3.0, 0.0, 0.15])  # radius, start, step
         roles = normal(len(layout.roles), width, scale=1.0)
         head = normal(width, characters, scale=width**-0.5)
-        with jax.ensure_compile_time_eval():  # what is not drawn is constant
+        with jax.ensure_compile_time_eval():  # weights that are not drawn are constants
             model = cls(
                 tokens=tokens,
                 roles=roles if config.role_embeddings else None,
@@ -196,9 +198,14 @@ class Transformer(eqx.Module):
         bounds: ShapeBounds,
         dropout_key: DropoutKey = None,
     ) -> Logits:
-        """Return logits for the token after each query, an index into time.
+        """Return the logits of the token after each query: batch x queries x vocabulary.
 
-        Dropout is applied only with a `dropout_key`. `bounds` are upper bounds for these texts.
+        Args:
+            tokens: Token numbers, batch x time.
+            where: The position of each token.
+            queries: Indices into time, batch x queries.
+            bounds: Upper bounds on these texts.
+            dropout_key: Random key for dropout; without it there is none.
         """
         states = self.states(tokens, where, queries, bounds, dropout_key=dropout_key)
         return self.logits(states.last, queries)
@@ -215,10 +222,11 @@ class Transformer(eqx.Module):
         no_grad_recurrences: Int[Array, ""] | int = 0,
         dropout_key: DropoutKey = None,
     ) -> States:
-        """Return the queries' states after `num_recurrences` (default: the config's).
+        """Return the states of the queries after `num_recurrences`, by default the config's.
 
-        With `each`, also those after every earlier one. `no_grad_recurrences` more are run before
-        them without gradient; their number may be traced, so it may change without a compilation.
+        With `each`, return the states after every earlier recurrence, too. `no_grad_recurrences`
+        additional ones run first, without gradients; their number may be traced, so that it can
+        change without recompiling.
         """
         index = self.positions.index(where, bounds)
         context = self.context(tokens, where, index, dropout_key)
@@ -241,18 +249,18 @@ class Transformer(eqx.Module):
 
         earlier, count = None, (num_recurrences or self.config.num_recurrences) - 1
         if count:
-            # Drawing dropout is slow to compile, so it is not written out several times.
+            # Drawing dropout is slow to compile, so a recurrence with dropout is not unrolled.
             unroll = 1 if dropout_key is not None else UNROLLED // self.config.num_layers
             unroll = min(count, max(1, unroll))
             numbers = no_grad_recurrences + jnp.arange(count)
             x, earlier = jax.lax.scan(recur_and_record, x, numbers, unroll=unroll)
-        # In the last recurrence only the queries go on after the last attention layer's keys.
+        # In the last recurrence, only the queries go on once the last attention layer has its keys.
         scored = (queries, self._visible_keys(index, layers.select_queries(where, queries)))
         dropout = self._draw_dropout(dropout_key, no_grad_recurrences + count, tokens)
         return States(earlier, self._recurrence(x, context, dropout, scored))
 
     def logits(self, state: Flat, queries: Queries, tap: Tap = no_tap) -> Logits:
-        """Return logits for the tokens that follow `queries`, from their states."""
+        """Return the logits of the token after each query, computed from the queries' states."""
         config, h = self.config, state
         if config.final_norm:
             h = layers.normalize(config, h, self.gain, self.gain_bias)
@@ -263,7 +271,7 @@ class Transformer(eqx.Module):
         return tap("logits", logits.reshape(*queries.shape, -1))
 
     def with_recurrences(self, num_recurrences: int) -> "Transformer":
-        """Return the same weights with another number of recurrences."""
+        """Return the model with the same weights and another number of recurrences."""
         return replace(self, config=replace(self.config, num_recurrences=num_recurrences))
 
     def characters(self) -> Float[Array, "characters width"]:
@@ -277,7 +285,7 @@ class Transformer(eqx.Module):
     def context(
         self, tokens: Tokens, where: TokenPositions, index: Any, dropout_key: DropoutKey = None
     ) -> BlockContext:
-        """Embed the tokens and find the keys of `index` (see `Encoding.index`) that they see."""
+        """Embed the tokens, and find the keys that they see in `index` (see `Encoding.index`)."""
         visible_keys = self._visible_keys(index, where)
         x = layers.one_hot_rows(self.characters(), tokens)
         if self.roles is not None:
@@ -295,18 +303,18 @@ class Transformer(eqx.Module):
         return self.positions.bidirectional_mask(index, queries)
 
     def initial_state(self, embedded: Flat) -> Flat:
-        """Return the state before the first block: zeros if the input is injected into it later."""
+        """Return the state before the first block: the embeddings, or zeros if injected into it."""
         return jnp.zeros_like(embedded) if self.config.injects_into_state else embedded
 
     def inject_input(self, x: Flat, embedded: Flat) -> Flat:
-        """Return the state at the start of a recurrence, the embedded input added where it recurs.
+        """Add the embeddings to the state at the start of a recurrence, if the config says so.
 
-        State [1, 2] and input [3, 4]: [4, 6] with `recurrence`, [1, 2] otherwise.
+        State [1, 2] and embeddings [3, 4] give [4, 6] with `recurrence`, [1, 2] otherwise.
         """
         return x + embedded if self.config.input_injection == "recurrence" else x
 
     def _draw_dropout(self, key: DropoutKey, recurrence: Array | int, tokens: Tokens) -> Dropout:
-        """Draw the dropout masks of every block for one recurrence; none without a key."""
+        """Draw the dropout masks of all blocks for one recurrence; without a key, return none."""
         config, (batch, time) = self.config, tokens.shape
         key = None if key is None else jax.random.fold_in(key, 1 + recurrence)
         size, heads, attending = batch * time, config.heads, config.num_attention_layers
@@ -317,7 +325,7 @@ class Transformer(eqx.Module):
         )
 
     def block(self, which: int | slice, dropout: Dropout = layers.NO_DROPOUT) -> Block:
-        """Return one block, or several of a kind (all attend, or none does), stacked."""
+        """Return one block, or several stacked; these must all have attention, or all lack it."""
         first = which.start or 0 if isinstance(which, slice) else which
         attends, model = first < self.config.num_attention_layers, weights.unshared(self)
         attention = model.attention if attends else None
@@ -328,7 +336,7 @@ class Transformer(eqx.Module):
     def _recurrence(
         self, x: Flat, context: BlockContext, dropout: Dropout, scored: ScoredQueries | None = None
     ) -> ActiveTokens:
-        """Run all blocks; with `scored`, only these queries leave the last attention layer."""
+        """Run all blocks once; with `scored`, only these queries leave the last attention layer."""
         attending = self.config.num_attention_layers
         whole, x = attending - (scored is not None), self.inject_input(x, context.embedded)
         x = scan_blocks(self.block(slice(whole), dropout), x, context, self.attend)
@@ -340,9 +348,10 @@ class Transformer(eqx.Module):
     def run_blocks(
         self, x: Flat, context: BlockContext, attends: Iterable[Attend], tap: Tap = no_tap
     ) -> tuple[Flat, list[Any]]:
-        """Run one recurrence, its blocks written out; return the state and each layer's `aux`.
+        """Run one recurrence block by block, without a loop in the compiled program.
 
-        `attends` are the functions of the attention layers, in order.
+        `attends` are the functions of the attention layers, in order. Returns the state and the
+        `aux` of each attention layer.
         """
         x, layer_aux = self.inject_input(x, context.embedded), []
         for number, attend in zip_longest(range(self.config.num_layers), attends):
@@ -363,13 +372,13 @@ class Transformer(eqx.Module):
     ) -> AttentionOutput:
         """Let each token attend to the keys it sees: project, rotate, score, mix, project.
 
-        With `queries`, only these tokens attend and go on. `store` puts keys and values into a
-        cache; it returns the keys and values to attend to, and the updated cache.
+        With `queries`, only these tokens attend and go on. When decoding, `store` puts the new keys
+        and values into a cache; it returns all keys and values, and the updated cache.
         """
         config, aux = self.config, None
 
         def query_key_input(h: Flat, context: BlockContext) -> Flat:
-            """Return `h`, or norm(positions) where attention weights ignore the tokens."""
+            """Return `h`, or norm(positions) if attention weights depend on positions alone."""
             if config.qk_input == "state":
                 return h
             vectors = self.positions.embed(context.where)
@@ -378,7 +387,7 @@ class Transformer(eqx.Module):
             return block.sublayer_input(vectors, block.attention, context)
 
         def rotate(heads: KVHeads, where: TokenPositions) -> KVHeads:
-            """Apply the encoding to queries or keys, in float32 whatever their dtype."""
+            """Apply the position encoding to queries or keys; it computes in float32."""
             return self.positions.rotate(heads.astype(jnp.float32), where).astype(heads.dtype)
 
         h = block.sublayer_input(x, block.attention, context)
@@ -397,7 +406,7 @@ class Transformer(eqx.Module):
         shape = context.where.index.shape  # batch queries
         query = project(block, query_key_input(h, context), "query", *shape)
         query = rotate(query, context.where)
-        if not config.attention_scale:  # encodings divide scores by this root
+        if not config.attention_scale:  # undo the division in `Encoding.scores`
             query = query * config.head_dim**0.5
         query = tap("attention.queries", query)
         keys = tap("attention.keys", self.repeat_kv(keys))
@@ -425,9 +434,9 @@ class Transformer(eqx.Module):
 
 
 def project(block: Block, h: Flat, name: str, *shape: int) -> Float[Array, "*shape heads features"]:
-    """Multiply (tokens, width) by a matrix of attention and cut it into heads.
+    """Multiply states (tokens x width) by a matrix of attention, and split the result into heads.
 
-    One token, [1, 2, 3, 4], is [[1, 2], [3, 4]] in two heads.
+    The result [1, 2, 3, 4] of one token becomes [[1, 2], [3, 4]] with two heads.
     """
     layer = block.attention
     heads = layers.linear(h, getattr(layer, name), getattr(layer, f"{name}_bias"))
@@ -437,7 +446,7 @@ def project(block: Block, h: Flat, name: str, *shape: int) -> Float[Array, "*sha
 def scan_blocks(
     blocks: Block, x: Flat, context: BlockContext, attend: Attend | None = None
 ) -> Flat:
-    """Run stacked blocks; fewer than two need no loop to be compiled."""
+    """Run stacked blocks one after the other; a single one needs no loop."""
     count = len(blocks.mlp.up)
     if count < 2:
         return index_tree(blocks, 0)(x, context, attend)[0] if count else x
@@ -446,33 +455,33 @@ def scan_blocks(
 
 
 def index_tree(tree: Any, which: int | slice | Array) -> Any:
-    """Return `leaf[which]` of every leaf: one of the stacked blocks or members, or some of them."""
+    """Return `leaf[which]` of every leaf, to pick some of stacked blocks or members."""
     return jax.tree.map(lambda leaf: leaf[which], tree)
 
 
 def parameters(model: Transformer) -> int:
-    """Count the numbers that are learned."""
+    """Return the number of learned parameters."""
     return sum(leaf.size for leaf in jax.tree.leaves(model))
 
 
-# A model on inputs other than whole texts: token by token with a cache, and over windows.
+# Other inputs than whole texts: token by token with a cache, and windows.
 
 
 class Cache(NamedTuple):
-    """Keys and values of all tokens so far, for each attention layer, and where they stand.
-
-    Every recurrence has keys and values of its own.
-    """
+    """The keys and values of all tokens so far."""
 
     keys: tuple[Slots, ...]
+    """The keys of each attention layer; every recurrence has its own."""
     values: tuple[Slots, ...]
-    index: Any  # of the encoding: see Encoding.index
+    """The values of each attention layer, likewise."""
+    index: Any
+    """The positions of the tokens, as `Encoding.index` returns them."""
 
 
 def empty_cache(
     model: Transformer, where: TokenPositions, slots: int, bounds: ShapeBounds
 ) -> Cache:
-    """Return a cache with room for `slots` tokens of each text of the batch."""
+    """Return an empty cache with room for `slots` tokens of each text of a batch."""
     config = model.config
     shape = (config.num_recurrences, len(where.index), slots, config.kv_heads, config.head_dim)
     blanks = (jnp.zeros(shape),) * config.num_attention_layers
@@ -482,7 +491,7 @@ def empty_cache(
 def decode_step(
     model: Transformer, cache: Cache, tokens: Tokens, where: TokenPositions
 ) -> tuple[Cache, Logits]:
-    """Append tokens at the slots `where.index`; return the cache, and logits after each token."""
+    """Append tokens at the slots `where.index`; return the new cache and the logits after each."""
     index = model.positions.insert(cache.index, where)
     context, count = model.context(tokens, where, index), model.config.num_recurrences
     rows = jnp.arange(len(tokens))[:, None]
@@ -493,7 +502,7 @@ def decode_step(
         def store(
             past: tuple[Slots, Slots], keys: KVHeads, values: KVHeads
         ) -> tuple[Array, Array, tuple[Slots, Slots]]:
-            """Return all keys and values of this recurrence, the new ones included; the cache."""
+            """Store keys and values; return all those of this recurrence, and the cache."""
             spot = (number, rows, where.index)
             past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
             return past[0][number], past[1][number], past
@@ -512,12 +521,13 @@ def decode_step(
 def logits_of_windows(
     model: Transformer, rows: Int[Array, "batch cells"], tap: Tap = no_tap
 ) -> Float[Array, "batch vocabulary"]:
-    """Return logits for what follows each window: the query's token, then its neighbours'.
+    """Return the logits of the token after each window: batch x vocabulary.
 
-    Windows need the first layer to be the only one that attends. Keys and values of a token then
-    depend on the token alone: they are computed once for the vocabulary and looked up. The tap is
-    called at the sites of `inspection` from `layer.0.attention.heads` on, with one row a window;
-    `layer.0.before` has one row for each token of the vocabulary.
+    A row of `rows` has the token of the query, then those of its neighbours. Only the first layer
+    may attend. Then the keys and values of a token depend on nothing else, so they are computed
+    once for the whole vocabulary and looked up. The tap is called at the sites of `inspection` from
+    `layer.0.attention.heads` on, with one row for each window; `layer.0.before` has one row for
+    each token of the vocabulary.
     """
     embedded = vocabulary(model)
     context, attend = BlockContext(None, None, embedded), partial(_attend, model, rows)
@@ -547,7 +557,7 @@ def _attend(
         query = query * model.config.head_dim**0.5
     keys, values = model.repeat_kv(keys), model.repeat_kv(values)
     heads = model.positions.of_windows(block.positions, rows, query, keys, values)
-    # In float32, since the gradient sums over all windows that begin with the same token.
+    # In float32, since the gradient is a sum over all windows that begin with the same token.
     x = x.astype(jnp.float32)[rows[:, 0]].astype(x.dtype)
     context = context._replace(embedded=context.embedded[rows[:, 0]])
     output = block.attention_output(heads.reshape(len(rows), -1), tap)
@@ -555,7 +565,7 @@ def _attend(
 
 
 def vocabulary(model: Transformer) -> Float[Array, "tokens width"]:
-    """Return the vector of each token of a program, with that of its role."""
+    """Return the embedding of each token of a program, role embedding included."""
     if model.roles is None:
         return model.characters()
     return model.characters() + model.roles[model.layout.machine.role]

@@ -1,9 +1,9 @@
 """Weights: described first, then drawn all at once; shared, and cast for a training step.
 
-A model is built with a `Normal` in place of each random weight, and NumPy values in place of
-others; `draw` fills all random ones in from a single draw, which compiles in a tenth of the time of
-one draw a weight. A model holds only what its recipe does not share; `unshared` writes the other
-weights out, as blocks, proofs and exports read them.
+A model is built with a `Normal` in place of each random weight and NumPy arrays in place of the
+others. `draw` then fills in all random weights from a single draw, which compiles ten times faster
+than a draw for each weight. A model stores only weights that are not shared; `unshared` adds the
+others for code that reads them, such as proofs and exports.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ Tree = TypeVar("Tree")
 
 @dataclass(frozen=True)
 class Normal:
-    """A weight still to be drawn: mean 0, standard deviation `scale`, normal or uniform."""
+    """A random weight to be drawn later: mean 0, standard deviation `scale`, normal or uniform."""
 
     shape: tuple[int, ...]
     scale: float
@@ -43,21 +43,32 @@ if TYPE_CHECKING:
     Weight = Array
 else:
     Weight = Float[Array | np.ndarray, "..."] | Normal
-"""A weight, its initial value in NumPy, or the description that `draw` is to fill in."""
+"""A weight, its initial value in NumPy, or the description from which `draw` makes it."""
 
 
 def normal(*shape: int, scale: float) -> Any:
-    """Return a placeholder for a random array of this shape."""
+    """Return a placeholder for a random weight of an encoding; each seed then draws its own.
+
+    The numbers are normally distributed with mean 0.
+
+    Example, in the method `build` of an encoding's settings::
+
+        curta.normal(shape.num_attention_layers, shape.heads, scale=0.02)
+
+    Args:
+        shape: Shape of the array.
+        scale: Standard deviation.
+    """
     return Normal(shape, scale)
 
 
 def constant(values: object) -> Any:
-    """Return a placeholder for an array of these values, float32."""
+    """Return a placeholder for a float32 array with these initial values."""
     return np.asarray(values, np.float32)
 
 
 def draw(tree: Tree, key: PRNGKeyArray) -> Tree:
-    """Return `tree` with every `Normal` replaced by a random array, and NumPy arrays by JAX's."""
+    """Return `tree` with JAX arrays: every `Normal` is drawn, and NumPy arrays are converted."""
     leaves, structure = jax.tree.flatten(tree, is_leaf=is_normal)
     if not leaves:
         return tree
@@ -84,7 +95,7 @@ RESIDUAL_OUTPUTS = (".attention.out", ".mlp.down")
 
 
 def describe(model: "Transformer") -> "Transformer":
-    """Return the model with its weights described as `model.init` says, still to be drawn.
+    """Return the model with descriptions of its weights as `model.init` says, not drawn yet.
 
     Source of gpt2: Radford et al., Language Models are Unsupervised Multitask Learners, 2019, as
     in transformers' `GPT2PreTrainedModel`; of torch: the defaults of `nn.Linear`, `nn.Embedding`;
@@ -148,10 +159,11 @@ def arc_vectors(parameters: Float[Array, "3"], tokens: int) -> Float[Array, "tok
 
 
 def without_shared(config: ModelConfig, attention: "AttentionWeights") -> "AttentionWeights":
-    """Return attention without the weights that follow from others; with the angle of keys.
+    """Return attention without the weights that are derived from others.
 
-    Source: AdderBoard, github.com/anadim/AdderBoard, trained entries of a few dozen parameters.
-    There one angle rotates a head's whole key; here every pair of features by the same angle.
+    Shared keys get an angle in their place. Source: AdderBoard, github.com/anadim/AdderBoard,
+    trained entries of a few dozen parameters. There one angle rotates a head's whole key; here it
+    rotates every pair of features.
     """
     shared = config.weight_sharing
     turns = "key-query" in shared
@@ -165,7 +177,7 @@ def without_shared(config: ModelConfig, attention: "AttentionWeights") -> "Atten
 
 
 def unshared(model: "Transformer") -> "Transformer":
-    """Return a model of the same function in which no weight is shared."""
+    """Return a model that computes the same function with no weight shared."""
     config = model.config
     if not config.weight_sharing:
         return model
@@ -200,7 +212,7 @@ def rotate_pairs(
 
 
 def _gains(model: "Transformer", blocks: int) -> dict[str, Any]:
-    """Return the gains of the norms of `blocks` blocks: those of the last norm."""
+    """Return the gains of all norms of `blocks` blocks: copies of the last norm's gain."""
     assert model.gain is not None
     gains, config = jnp.broadcast_to(model.gain, (blocks, model.config.width)), model.config
     after = gains if config.norms_after else None
@@ -208,22 +220,22 @@ def _gains(model: "Transformer", blocks: int) -> dict[str, Any]:
 
 
 FLOAT32_WEIGHTS = ("positions", "gain", "after", "head", "gain_bias", "after_bias", "head_bias")
-"""Weights that are not multiplied by activations in bfloat16."""
+"""Weights that stay float32 in mixed precision."""
 
 
 def cast(model: "Transformer", precision: Literal["float32", "bfloat16"]) -> "Transformer":
-    """Return the model as it computes in a training step; evaluations use it uncast, in float32.
+    """Return the model in the precision of a training step; evaluations use float32.
 
-    Activations have the dtype of the matrices they are multiplied by, so casting the matrices to
-    bfloat16 is enough. Parameters, their gradients and the optimiser's state stay float32: the cast
-    is part of the step. The statistics and gains of norms, what encodings compute, scores, softmax,
-    logits and loss stay float32 too; but a tied head is rounded with the embeddings.
+    Activations take the dtype of the matrices they are multiplied by, so casting the matrices to
+    bfloat16 is enough. Parameters, gradients and optimiser state stay float32, since the cast is
+    part of the step. Norms, position encodings, scores, softmax, logits and loss stay float32, too;
+    a tied head is rounded together with the embeddings.
     Source: Micikevicius et al., arXiv 1710.03740; without loss scaling, since bfloat16 has the
     exponents of float32.
     """
     if precision == "float32":
         return model
-    # Weights that follow from others, and vectors on an arc, are computed in float32 first.
+    # Derived weights and vectors on an arc are computed in float32 first.
     model = unshared(model)
     if model.config.embedding == "arc":
         config = replace(model.config, embedding="table")

@@ -1,10 +1,10 @@
-"""The contract of a probe: an examination of what the members of a run have learned.
+"""The interface of a probe, which examines what the members of a run have learned.
 
-A probe is a frozen dataclass. Its fields are its options, on the command line and in Python;
-`about` and `unfit` say which runs and tasks it can examine; `examine` returns a `Finding`: a
-table, and a picture described as data. A probe never trains, and draws its problems with a seed
-that its table states. Modules of probes do not import JAX, so that listing them is instant: the
-`Subject` brings the models.
+A probe is a frozen dataclass. Its fields are its options, on the command line and in Python. The
+methods `about` and `unfit` say which tasks and models it can examine. `examine` returns a
+`Finding`: a table, and a picture described as data. A probe never trains, and its table states the
+seed of its problems. Modules of probes do not import JAX, so that listing them is instant; the
+`Subject` provides the models.
 """
 
 from __future__ import annotations
@@ -39,18 +39,29 @@ CARRIES = {"+": "carry", "-": "borrow"}
 
 
 class Finding(NamedTuple):
-    """A probe's table and picture; every row has a value for each column."""
+    """The result of a probe: a table and a picture."""
 
     columns: Sequence[str]
+    """The names of the table's columns, in order."""
     rows: list[Row]
+    """The rows; each has a value for every column."""
     picture: Picture | None
+    """The picture as data, which reports draw; None for a table alone."""
     notes: Sequence[str] = ()
+    """Sentences to print below the table."""
 
     @classmethod
     def of(
         cls, rows: list[Row], shows: str, panels: Sequence[Panel], notes: Sequence[str] = ()
     ) -> Finding:
-        """Return a finding with the columns of its rows, and panels that `shows` describes."""
+        """Return a finding whose columns are the keys of its rows.
+
+        Args:
+            rows: The rows of the table.
+            shows: Caption of the picture.
+            panels: Panels of the picture.
+            notes: Sentences to print below the table.
+        """
         columns = tuple(dict.fromkeys(name for row in rows for name in row))
         return cls(columns, rows, {"shows": shows, "panels": list(panels)}, notes)
 
@@ -63,7 +74,20 @@ def option(
     most: int = PROBLEMS,
     choices: Sequence[str] = (),
 ) -> Any:
-    """Return a dataclass field that is an option: its help text, type, and bounds or `choices`."""
+    """Declare an option of a probe, as a field of its dataclass.
+
+    Example::
+
+        count: int = curta.option(200, "problems of each kind", most=10_000)
+
+    Args:
+        default: Default value.
+        says: Help text.
+        kind: Type of the value.
+        least: Smallest number allowed.
+        most: Largest number allowed.
+        choices: The only values allowed; none means any within the bounds.
+    """
     about = {"says": says, "kind": kind, "least": least, "most": most, "choices": choices}
     return field(default=default, metadata=about)
 
@@ -75,10 +99,33 @@ def seed_option(says: str = "seed of the problems") -> Any:
 
 @dataclass(frozen=True)
 class Probe(ABC):
-    """One examination. Raises UserError for an option outside its bounds."""
+    """Base class of probes, which examine the members of a run.
+
+    A probe is a frozen dataclass in a Python file of its own, which `curta probe` takes by its
+    path. It sets `name` and `summary` and implements `examine`; its fields are options.
+
+    Example::
+
+        @dataclass(frozen=True)
+        class Longest(curta.Probe):
+            name: ClassVar[str] = "longest"
+            summary: ClassVar[str] = "exact match on sums of many digits"
+            digits: int = curta.option(100, "digits of both operands")
+
+            def examine(self, subject):
+                nines = "9" * self.digits
+                right = subject.exact_match([subject.problem(f"{nines}+1")])
+                rows = [{"member": n, "right": bool(row[0])} for n, row in enumerate(right)]
+                return curta.Finding(("member", "right"), rows, None)
+
+    Raises:
+        UserError: An option is outside its bounds.
+    """
 
     name: ClassVar[str]
+    """The name on the command line."""
     summary: ClassVar[str]
+    """One line for lists of probes."""
     scope: ClassVar[str] = "any operation"
     """What the probe can examine, for error messages."""
     token_by_token: ClassVar[bool] = False
@@ -97,36 +144,43 @@ class Probe(ABC):
 
     @classmethod
     def about(cls, task: Task) -> bool:
-        """Return whether it can examine problems of this task."""
+        """Return whether the probe can examine problems of a task; by default, of any."""
         return True
 
     @classmethod
     def unfit(cls, recipe: Recipe) -> str | None:
-        """Return why it cannot examine models of this recipe; None if it can."""
+        """Return why the probe cannot examine models of a recipe, or None if it can."""
         if cls.token_by_token and not recipe.model.causal:
             return "a model that writes all tokens at once"
         return None
 
     @abstractmethod
     def examine(self, subject: Subject) -> Finding:
-        """Return the finding for the members of a run."""
+        """Examine the members of a run.
+
+        Args:
+            subject: The members, with methods to draw problems and score them.
+        """
 
 
 class TaskFinding(NamedTuple):
-    """The finding for one task; its rows need no operator."""
+    """The result of a probe for one task."""
 
     rows: list[Row]
+    """The rows of the table, without the operator."""
     panels: Sequence[Panel]
+    """The panels of the picture."""
     notes: Sequence[str] = ()
+    """Sentences to print below the table."""
 
 
 class TaskProbe(Probe):
-    """A probe that examines one task after the other, with the same columns."""
+    """A probe that examines each task of a run separately, with the same columns."""
 
     shows: ClassVar[str]
     """The caption of its picture."""
     nothing: ClassVar[str] = ""
-    """The error where there are no rows; `{layout}` stands for the layout's title."""
+    """The error if there are no rows; `{layout}` stands for the layout's title."""
 
     @abstractmethod
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
@@ -157,27 +211,33 @@ def summary_statistics(values: Sequence[float] | Shares | None) -> Row:
 
 @dataclass(frozen=True)
 class ProbeTable:
-    """The finding of one probe, as probes/NAME.json has it: a table, and a picture as data.
-
-    `step` is that of the examined checkpoint. Every row has a value for each column.
-    """
+    """The result of a probe, as saved in probes/NAME.json: a table, and a picture as data."""
 
     FORMAT: ClassVar[int] = 2
     REMEDY: ClassVar[str] = "put the probe anew"
 
     probe: str
+    """The name of the probe."""
     summary: str
+    """What it shows, in one line."""
     step: int
+    """The step of the checkpoint that was examined."""
     members: list[int]
+    """The numbers of the members that were examined."""
     options: dict[str, Any]
+    """The value of every option."""
     notes: list[str]
+    """Sentences to print below the table."""
     columns: list[str]
+    """The names of the columns, in order."""
     rows: list[dict[str, Any]]
+    """The rows; each has a value for every column."""
     picture: Picture | None
+    """The picture as data; None for a table alone."""
 
 
 def read_probes(folder: Folder) -> dict[str, ProbeTable]:
-    """Return the tables of a run by the names of the probes."""
+    """Return the saved tables of a run's probes, by name of the probe."""
     return {
         path.stem: typed.read(ProbeTable, path, f"probe {path.stem!r} of run {folder.name!r}")
         for path in sorted(folder.probes.glob("*.json"))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Subject:
-    """Members of a run at its newest checkpoint, and the tasks to examine them on."""
+    """The members that a probe examines, and the tasks to examine them on."""
 
     def __init__(self, run: Run, members: Sequence[int], tasks: Sequence[Task]) -> None:
         self.run, self.members, self.tasks = run, list(members), list(tasks)
@@ -35,11 +35,15 @@ class Subject:
 
     @cached_property
     def models(self) -> Models:
-        """The chosen members."""
+        """The chosen members at the newest checkpoint, stacked."""
         return self.run.load_models().only(*self.members)
 
     def problem(self, text: str | None) -> Problem:
-        """Return the problem of a text; without a text, an example of the first task."""
+        """Parse a problem; without a text, return an example of the first task.
+
+        Raises:
+            UserError: The run cannot answer the problem.
+        """
         return self.run.accept([text or task_sizes.operation(self.tasks[0]).example])[0]
 
     def sample(
@@ -50,18 +54,26 @@ class Subject:
         digits: Sequence[int] | None = None,
         slice_name: str = tasks.RANDOM,
     ) -> list[Problem]:
-        """Return problems with so many digits, by default the most in training."""
+        """Draw random problems.
+
+        Args:
+            task: Task whose operator they have.
+            count: Number of problems.
+            seed: Seed from which they are drawn.
+            digits: Digits of each operand; the largest size of training by default.
+            slice_name: Kind of problems, `random` or a special case such as `carry`.
+        """
         size = task_sizes.widest(task) if digits is None else digits
         return evaluation_set.of_digits(self.layout, task.operator, slice_name, size, count, seed)
 
     def question(
         self, problems: Sequence[Problem], interventions: Sequence[Intervention] = ()
     ) -> Question:
-        """Return the models with these problems, to record and change values as they read them."""
+        """Return the models with the texts of problems, to record and change their activations."""
         return Question(self.models, problems, interventions)
 
     def fits(self, sample: Sequence[Problem]) -> bool:
-        """Return whether the model has positions for texts of these problems."""
+        """Return whether the model has positions for texts as long as these problems need."""
         try:
             scoring.room_for(self.models, sample)
         except UserError:
@@ -69,17 +81,18 @@ class Subject:
         return True
 
     def scores(self, sample: Sequence[Problem], num_recurrences: int) -> Scores:
-        """Return the scores of each member with the given number of recurrences."""
+        """Score the correct texts of problems with the given number of recurrences."""
         return scoring.scores(self.models.with_recurrences(num_recurrences), sample)
 
     def exact_match(self, sample: Sequence[Problem]) -> Bool[np.ndarray, "members problems"]:
-        """Return whether each member writes each text without an error, working included."""
+        """Return whether each member writes each text, with all its steps, without an error."""
         return scoring.exact_match(self.models, sample)
 
     def shares(self, samples: Sequence[Sequence[Problem]]) -> list[Shares | None]:
-        """Return exact match of each member on each sample; None without positions for it.
+        """Return the exact match of each member on each sample, from 0 to 1.
 
-        All samples are scored together if possible, so that few programs are compiled.
+        It is None for a sample whose texts are too long for the model. Samples are scored together
+        where possible, so that few programs are compiled.
         """
         every = [problem for sample in samples for problem in sample]
         if self.fits(every):
@@ -92,7 +105,7 @@ class Subject:
         return self.shares(samples[:half]) + self.shares(samples[half:])
 
     def answers(self, sample: Sequence[Problem]) -> list[list[Answer | None]]:
-        """Return the answers of each member, which writes the text itself."""
+        """Let each member write the answers, and return them; None for an invalid one."""
         groups = [sample] if sample and self.fits(sample) else [[problem] for problem in sample]
         return [
             [
@@ -106,9 +119,10 @@ class Subject:
     def vectors(
         self, tokens: Sequence[int]
     ) -> tuple[list[int], Float[np.ndarray, "moments members tokens width"]]:
-        """Return the steps at which vectors of tokens are recorded, and the vectors.
+        """Return the steps at which token embeddings were saved, and the embeddings.
 
-        They come from the run's history, or else from its random start and its checkpoints.
+        They come from the run's history or, if it has none, from the initial weights and the
+        checkpoints.
         """
         history = checkpoints.moments(self.run.folder.history, np.array(tokens))
         if history is not None:

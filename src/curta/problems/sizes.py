@@ -93,15 +93,17 @@ class AnswerHistogram:
 
 @dataclass(frozen=True)
 class Split:
-    """How many problems of one operator are trained on, held out, and both.
-
-    `mirrored` of those held out have their mirror image in training (2+1 for 1+2), if the operator
-    commutes.
-    """
+    """How the problems of one operator are split into training and held-out ones."""
 
     operator: str
+    """The operator."""
     training: int
+    """The number of training problems."""
     held_out: int
+    """The number of held-out problems."""
     overlap: int
+    """The number of problems that are in both."""
     mirrored: int = 0
+    """The number of held-out problems whose mirror image (2+1 for 1+2) is in training, if the
+    operator commutes."""
     answers: tuple[AnswerHistogram, ...] = ()

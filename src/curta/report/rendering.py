@@ -116,21 +116,22 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-# What a notebook shows of a folder: pictures, and rows as tables.
+# For notebooks: pictures, and rows as tables.
 
 
 @dataclass(frozen=True)
 class PictureFile:
-    """An SVG file, which a notebook draws."""
+    """A picture of a report, which a notebook draws."""
 
     path: Path
+    """The path of the SVG file."""
 
     def _repr_svg_(self) -> str:
         return self.path.read_text("utf-8")
 
 
 class Rows(list[dict[str, Any]]):
-    """Rows of a table, all with the same keys, which a notebook draws as a table."""
+    """A list of dictionaries with the same keys, which a notebook draws as a table."""
 
     def _repr_html_(self, about: str = "") -> str:
         """Return the table as HTML, below a line `about` it."""
@@ -146,7 +147,7 @@ def find_pictures(folder: Path) -> dict[str, PictureFile]:
 
 
 def slice_row(row: SliceSummary | UnevaluatedSize) -> dict[str, Any]:
-    """Return operator, size, slice, count and exact match of a row; without figures if left out."""
+    """Return operator, size, slice, count and exact match; None for a size that was left out."""
     place = {"operator": row.operator, "size": row.size, "slice": "not evaluated"}
     if isinstance(row, UnevaluatedSize):
         return place | dict.fromkeys(("count", *Range._fields))

@@ -363,7 +363,8 @@ def read_states(folder: JobFolder) -> list[RunState]:
             step, seconds = max(((row.step, row.seconds) for row in rows), default=(0, 0.0))
             stage = info.status if state == "running" and info.status in STAGES else ""
             steps = info.steps
-            left = (steps - step) * seconds / step if stage == "training" and step else None
+            is_timed = stage == "training" and 0 < step <= steps  # later steps are repair
+            left = (steps - step) * seconds / step if is_timed else None
         states.append(RunState(name, state, stage, step, steps, left, tries.failures, line))
     return states
 

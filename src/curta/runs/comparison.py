@@ -1,12 +1,11 @@
-"""Several runs under the same conditions: trained, evaluated, and put side by side.
+"""Comparisons: several runs, trained and evaluated under the same conditions.
 
-runs/NAME/comparison.json   what is compared, and what was found
+runs/NAME/comparison.json   the entries and their results
           ENTRY/            a run folder for each entry, like any other
           report.html       and its pictures
 
-All that is needed to go on lies in comparison.json, so a comparison that was
-interrupted continues where it was, and one may be given further entries later: a run
-that is finished is never trained again.
+comparison.json has all that is needed to continue. An interrupted comparison goes on where it
+stopped, and entries can be added later: a finished run is never trained again.
 """
 
 import json
@@ -42,20 +41,29 @@ Train = Callable[[Row, Run], None]
 
 
 class Comparison:
-    """Several runs under the same conditions: a specification, their folder, and their report."""
+    """A comparison: its entries, the folder that holds their runs, and its report.
+
+    Comparisons come from `curta.compare` and `Comparison.load`.
+    """
 
     def __init__(self, path: Path, spec: ComparisonSpec, code: tuple[KeptFile, ...] = ()) -> None:
         self.path = path
+        """The path of the comparison's folder."""
         self.spec = spec
+        """The title, the seeds, and the recipe of each entry."""
         self.code = code
-        """The user's files that its recipes name; a run that has begun has its own."""
+        """The Python files that the recipes name. Each run has its own copy once it has begun."""
 
     @classmethod
     def begin(cls, spec: ComparisonSpec, name: str | None = None) -> "Comparison":
-        """The comparison of that name if it has such runs, else a new one.
+        """Return the comparison of that name, or a new one if there is none; train nothing.
 
-        Without a name it is called `spec.base`, numbered if a folder of another content is called
-        so. UserError if the folder that is named has another content.
+        Args:
+            spec: The entries and seeds.
+            name: Name of the folder; by default `spec.base`, numbered if that name is taken.
+
+        Raises:
+            UserError: The folder of that name holds other runs.
         """
         for chosen in folders.numbered(spec.base) if name is None else [folders.checked(name)]:
             if _fits(path := folders.root() / chosen, spec):
@@ -68,9 +76,15 @@ class Comparison:
 
     @classmethod
     def load(cls, name: str, only: str | None = None) -> "Comparison":
-        """Return a comparison by its name in the runs folder, or by its path.
+        """Load a comparison.
 
-        With `only` it has a single row, by its run's folder: the recipes of others may be broken.
+        Args:
+            name: Name of the comparison in the runs folder, or path of its folder.
+            only: Load a single entry, by the name of its run's folder; the recipes of the others
+                may then be invalid.
+
+        Raises:
+            UserError: There is no such comparison, or its files are damaged.
         """
         path = folders.comparison_path(name)
         if not (path / COMPARISON).exists():
@@ -79,10 +93,12 @@ class Comparison:
 
     @property
     def name(self) -> str:
+        """The name of its folder."""
         return self.path.name
 
     @property
     def report(self) -> Path:
+        """The path of its report."""
         return self.path / "report.html"
 
     def __repr__(self) -> str:
@@ -98,14 +114,16 @@ class Comparison:
         return self.read_rows()._repr_html_(f"Comparison {self.name}: {self.spec.title}")
 
     def find_folders(self) -> dict[str, Path]:
-        """The folders of its rows by their names, of those that have begun."""
+        """Return the folder of each run that has begun, by the name of its entry."""
         named = {row.name: self.path / row.folder for row in self.spec.rows}
         return {name: path for name, path in named.items() if (path / "run.json").exists()}
 
     def read_results(self, evaluation: str = "") -> ComparisonResults:
-        """What is compared and what is known of it by now; what comparison.json holds.
+        """Return the entries and their results so far, as `comparison.json` has them.
 
-        With the name of an `evaluation` it is that of each run in place of the recipe's.
+        Args:
+            evaluation: Name of an evaluation with other settings than the recipes', such as
+                `digits-500`.
         """
         spec = self.spec
         rows = [_row(row, self.path / row.folder, evaluation) for row in spec.rows]
@@ -114,7 +132,10 @@ class Comparison:
         )
 
     def read_rows(self) -> "Rows":
-        """Return the evaluations of all entries: median, least and greatest over the seeds."""
+        """Return the exact match of all entries, one row for each entry, operator, size and slice.
+
+        Each row has the median, minimum and maximum over the seeds.
+        """
         from curta.report.rendering import Rows, slice_row
 
         return Rows(
@@ -124,13 +145,21 @@ class Comparison:
         )
 
     def read_tables(self, evaluation: str = "") -> dict[str, Table]:
-        """Return its tables by name, `comparison`, `statistics` and `seeds`; see `Run`."""
+        """Return the comparison's tables by name, such as `comparison` and `statistics`.
+
+        Example::
+
+            print(comparison.read_tables()["comparison"].latex())
+
+        Args:
+            evaluation: Name of an evaluation, as for `read_results`.
+        """
         from curta.report.tables import of_comparison
 
         return of_comparison(self.path, evaluation)
 
     def find_pictures(self) -> "dict[str, PictureFile]":
-        """Return the report's pictures, `learning` and `lengths` among them."""
+        """Return the pictures of the report by name, such as `learning` and `lengths`."""
         from curta.report.rendering import find_pictures
 
         return find_pictures(self.path)
@@ -138,9 +167,14 @@ class Comparison:
     def run_comparison(
         self, train: Train = lambda row, run: run.train(), say: Say = silent
     ) -> bool:
-        """Train and evaluate what is not finished yet, and write the report.
+        """Train and evaluate every run that is not finished, and write the report.
 
-        Returns False if it was interrupted.
+        Args:
+            train: Trains the run of an entry, for instance to draw its progress.
+            say: Called with a few words about the evaluation that is running.
+
+        Returns:
+            False if it was interrupted, else True.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
@@ -162,7 +196,7 @@ class Comparison:
         return True
 
     def save(self) -> None:
-        """Write what is compared and what is known of it by now."""
+        """Write `comparison.json`: the entries and their results so far."""
         self.path.mkdir(parents=True, exist_ok=True)
         with ownership.owned(self.path):
             for file in filter(None, (userfiles.executed(code.file) for code in self.code)):
@@ -170,7 +204,7 @@ class Comparison:
             files.write(self.path / COMPARISON, typed.text(self.read_results(), indent=1))
 
     def conclude(self) -> None:
-        """Write the results of all its runs, whoever has trained them, and the report."""
+        """Write `comparison.json` and the report, from whatever runs are there."""
         from curta.report.page import write_comparison
 
         with ownership.owned(self.path):
@@ -178,7 +212,7 @@ class Comparison:
             write_comparison(self.path)
 
     def pace(self) -> suite.Pace:
-        """Return how far the work is at each row that is not finished, from now on."""
+        """Return an estimate of the progress at each run that is still to be finished."""
         begun, seeds = self.find_folders(), len(self.spec.seeds)
         return suite.Pace(
             [
@@ -189,7 +223,12 @@ class Comparison:
         )
 
     def begin_run(self, row: Row) -> Run:
-        """Return the row's run, begun if it is not yet there."""
+        """Return the run of an entry, and create it if it does not exist.
+
+        Raises:
+            UserError: The run is of another recipe or other seeds, or needs code that is not
+                trusted here.
+        """
         path, recipe = self.path / row.folder, placed(row.recipe)
         if not (path / "run.json").exists():
             layout = layout_of(row.recipe)
@@ -210,9 +249,9 @@ class Comparison:
 
 
 def beside(folders: Sequence[Folder], evaluation: str = "") -> ComparisonResults:
-    """Put runs that were trained on their own side by side, as comparison.json has them.
+    """Return runs that were trained separately as the results of a comparison.
 
-    Their evaluations are the recipes', or those of a name.
+    `evaluation` names an evaluation with other settings than the recipes'.
     """
     names = [folder.name for folder in folders]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -252,7 +291,7 @@ def placed(recipe: Recipe) -> Recipe:
 
 
 def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
-    """Return a row of the specification, and if its run has begun, its cost and results."""
+    """Return an entry, with its cost and results if its run has begun."""
     waiting = ComparisonRow(
         name=row.name,
         run=row.folder,
@@ -286,7 +325,7 @@ def _row(row: Row, path: Path, evaluation_name: str) -> ComparisonRow:
 
 
 def _fits(path: Path, spec: ComparisonSpec) -> bool:
-    """Whether the specification can be run in that folder: what is there is part of it."""
+    """Return whether a folder is free, or holds a part of the specification."""
     if not (path / COMPARISON).exists():
         return not path.exists()
     stored, recipes_of = _spec(path), {row.folder: row.recipe for row in spec.rows}
@@ -295,9 +334,9 @@ def _fits(path: Path, spec: ComparisonSpec) -> bool:
 
 
 def _spec(path: Path, only: str | None = None) -> ComparisonSpec:
-    """Return the specification that comparison.json holds, or one of a single run's folder.
+    """Return the specification in comparison.json, or that of a single entry.
 
-    Of the user's files those are executed that were executed on this machine before.
+    Of the user's files, only those that were executed on this machine before are executed.
     """
     results, rows = read_comparison(path), []
     userfiles.remembered(path, results.files)

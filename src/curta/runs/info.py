@@ -1,4 +1,4 @@
-"""What `run.json`, a line of `metrics.jsonl` and `comparison.json` hold."""
+"""The contents of `run.json`, of a line of `metrics.jsonl`, and of `comparison.json`."""
 
 import math
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from curta.evaluation.statistics import round_share
 from curta.programs.user.userfiles import KeptFile
 
 Stage = Literal["training", "evaluating", "certifying", "reporting"]
-"""What a run does, in order; see `life.py`."""
+"""The stages of a run, in order; see `life.py`."""
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
 Status = Stage | Literal["created", "interrupted", "stopped", "failed", "finished"]
-"""A stage, or how a run rests; `stopped` if no member is left to train."""
+"""The stage of a run at work, or the state of one at rest: `stopped` if no member is left."""
 
 
 Seed = Annotated[int, Field(ge=-(2**31), lt=2**31)]
@@ -26,32 +26,37 @@ Seed = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an imported run comes from: file format, path, and its name there."""
+    """Where an imported run comes from."""
 
     form: str
+    """The format of the file."""
     path: str
+    """The path of the file."""
     run: str
+    """The name of the run in it."""
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """A git commit, and whether tracked files were changed since."""
+    """The state of a git repository."""
 
     commit: str
+    """The commit."""
     dirty: bool
+    """Whether tracked files had changed since."""
 
 
 @dataclass(frozen=True)
 class Tracking:
-    """Where trackers keep a run: a project, which may be `team/project`, tags, and whether now.
-
-    Without a project it is that of WANDB_PROJECT, or `curta`. Weights & Biases sends while the run
-    goes on if `online`, or where WANDB_MODE says so; otherwise `wandb sync` sends its files later.
-    """
+    """How trackers store a run."""
 
     project: str = ""
+    """The project, which may be `team/project`; by default that of WANDB_PROJECT, or `curta`."""
     tags: tuple[str, ...] = ()
+    """The tags of the run."""
     online: bool = False
+    """Whether Weights & Biases uploads during the run, as WANDB_MODE=online also requests; else
+    `wandb sync` uploads the files later."""
 
 
 AS_USUAL = Tracking()
@@ -59,52 +64,72 @@ AS_USUAL = Tracking()
 
 @dataclass(frozen=True)
 class RunInfo:
-    """`run.json`: the model, its data, and the progress so far.
-
-    `status` is a stage, or how the run ended; `wanted` are the stages after training, `done` those
-    that are done with the newest weights (see `life.py`), `failure` is what a failed one said.
-    `checkpoint` is the step of the newest checkpoint. `parameters` are those of one member,
-    `trained_digits` the fewest and the most of any operand, `stopped` the step at which a member's
-    loss was no longer finite, by member; `ended` is the step at which training was good enough.
-    `command` are the words that began it, `code` the commits of the folder in which that was
-    (`here`) and of Curta itself, where they are of git repositories.
-    """
+    """The state of a run, as saved in `run.json`: `run.folder.read_info()`."""
 
     FORMAT: ClassVar[int] = 5
     REMEDY: ClassVar[str] = "train it anew"
 
     name: str
+    """The name of the run."""
     recipe: str
+    """The recipe, as it was named."""
     seeds: list[Seed]
+    """The seed of each member."""
     status: Status
+    """The stage that is at work (`training`, `evaluating`, `certifying`, `reporting`), or else
+    `created`, `interrupted`, `stopped`, `failed` or `finished`."""
     created: str
+    """When it was created."""
     versions: dict[str, str]
+    """The versions of Python, Curta and its libraries."""
     device: str
+    """The device that it is trained on."""
     platform: str
+    """The operating system and processor."""
     steps: int
+    """The number of training steps, without those of repair."""
     trained_digits: Span
+    """The fewest and the most digits of any operand in training."""
     operators: list[str]
+    """The operators that it learns."""
     structure: str
+    """The structure that the model is given, in words."""
     stopped: dict[int, int]
+    """By member, the step at which its loss was no longer finite."""
     programs: tuple[str, ...] = ()
+    """The names of its programs."""
     files: tuple[KeptFile, ...] = ()
+    """The user's Python files, copied into its folder."""
     track: tuple[str, ...] = ()
+    """The names of its trackers."""
     tracking: Tracking = Tracking()
+    """How trackers store it."""
     parameters: int | None = None
+    """The number of parameters of one member; None before training."""
     training_seconds: float | None = None
+    """The time of training."""
     compile_seconds: float | None = None
+    """The time that compiling the training step took."""
     ended: int | None = None
+    """The step at which training ended early because it met `training.stop_at`."""
     imported: Origin | None = None
+    """Where an imported run comes from."""
     wanted: tuple[Stage, ...] = ()
+    """The stages that are to follow training."""
     done: tuple[Stage, ...] = ()
+    """The stages that are done with the newest weights."""
     checkpoint: int = 0
+    """The step of the newest checkpoint."""
     failure: str = ""
+    """The error of a stage that failed."""
     command: tuple[str, ...] = ()
+    """The command that began it."""
     code: dict[str, Checkout] = field(default_factory=dict)
+    """The commits of the working directory (`here`) and of Curta, if they are git repositories."""
 
     @property
     def over(self) -> bool:
-        """Whether no member is left to train."""
+        """Whether training is done, or no member is left to train."""
         return "training" in self.done or self.status == "stopped"
 
     @property
@@ -113,7 +138,7 @@ class RunInfo:
         return len(self.stopped) < len(self.seeds)
 
     def at_rest(self) -> "RunInfo":
-        """As a file has it that outlasts the stage in which it is written."""
+        """Return the state to save in files that outlast the present stage."""
         if self.status not in STAGES[1:]:
             return self
         return replace(self, status="finished" if self.over else "interrupted")
@@ -121,45 +146,53 @@ class RunInfo:
 
 @dataclass(frozen=True)
 class NamedAnswer:
-    """What one member answers to a named problem, and how well it expects the right answer.
-
-    `answer` is None where what it writes is no answer.
-    """
+    """The answer of one member to a named problem."""
 
     answer: str | None
+    """The answer; None if the member's text holds no valid one."""
     correct: bool
+    """Whether it is right."""
     perplexity: float
+    """The perplexity of the correct answer."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A line of `metrics.jsonl`: one member, mean over the steps since the line before.
+    """The progress of one member, as a line of `metrics.jsonl`.
 
-    `loss` is the mean of a scored token in nats, None once the member has stopped; `seconds` are
-    those of training until then. What is validated stands in the line of that step, with the
-    exact match of each operator where there are several, the learning rate of the next step, and
-    under a window `windows_right`: a bit for each of the windows of `TrainingWindows.sample`, in
-    base64. So does `evaluated`: exact match of what is watched, by names such as `+ held out` and
-    `+ 20`. `named` are the answers to named problems at a checkpoint, by the problem.
+    Fields about validation are set only in lines of steps at which it took place.
     """
 
     step: int
+    """The step; means are over the steps since the member's previous line."""
     member: int
+    """The number of the member."""
     loss: float | None
+    """The mean loss of a scored token, in nats; None once the member has stopped."""
     exact_match: float | None
+    """The mean share of training problems without an error."""
     seconds: float
+    """The time of training so far."""
     validation_loss: float | None = None
+    """The loss on validation problems."""
     validation_exact_match: float | None = None
+    """The exact match on validation problems."""
     validation_token_accuracy: float | None = None
+    """The share of correct tokens on validation problems."""
     validation_by_operator: dict[str, float] = field(default_factory=dict)
+    """The exact match on validation problems by operator, if there are several."""
     learning_rate: float | None = None
+    """The learning rate of the next step."""
     windows_right: str = ""
+    """Under a window, a bit for each window of `TrainingWindows.sample`, in base64: 1 if right."""
     evaluated: dict[str, float] = field(default_factory=dict)
+    """The exact match of each curve measured during training, such as `+ held out` and `+ 20`."""
     named: dict[str, NamedAnswer] = field(default_factory=dict)
+    """At a checkpoint, the answers to named problems."""
 
 
 def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
-    """Return the value of every member that has one, and median, least and greatest of them."""
+    """Return the finite values of the members, with median, minimum and maximum."""
     members = [None if value is None or not math.isfinite(value) else value for value in values]
     finite = [value for value in members if value is not None]
     if not finite:
@@ -168,7 +201,7 @@ def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
 
 
 def slice_summary(row: SliceResult) -> SliceSummary:
-    """Return a row of the evaluation with its figures over the members."""
+    """Summarise a slice of an evaluation over the members."""
     return SliceSummary(
         **row.slice_fields,
         exact_match=summary_statistics(row.exact_match),
@@ -179,46 +212,62 @@ def slice_summary(row: SliceResult) -> SliceSummary:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """An entry of a comparison: what it is, its cost, its last training steps, its evaluation.
-
-    `changes` are those of its recipe's fields, `settings` the whole recipe as a table. `entry` is
-    the name of the entry that is swept, where there are several. At sizes that are `unplaced` the
-    models have no positions; those `unevaluated` were left out of the evaluation.
-    """
+    """One run of a comparison, and its results so far."""
 
     name: str
+    """The name of the run in the comparison."""
     run: str
+    """The name of its folder."""
     recipe: str
+    """The recipe, as it was named."""
     changes: dict[str, Any]
+    """The fields of the recipe that the entry changes."""
     structure: str
+    """The structure that the model is given, in words."""
     settings: dict[str, Any]
+    """The whole recipe as a table."""
     status: str
+    """The status of the run, or `waiting` before it begins."""
     lengths: list[SliceSummary]
+    """The results of the evaluation by operator, size and slice."""
     unplaced: list[UnevaluatedSize]
+    """Sizes for which the model has no positions."""
     steps: int | None = None
+    """The number of training steps; None before the run begins, as below."""
     parameters: int | None = None
+    """The number of parameters of one member."""
     training_seconds: float | None = None
+    """The time of training."""
     stopped: dict[int, int] | None = None
+    """By member, the step at which its loss was no longer finite."""
     loss: SummaryStatistics | None = None
+    """The loss in the last steps of training."""
     exact_match: SummaryStatistics | None = None
+    """The exact match in the last steps of training."""
     entry: str = ""
+    """The entry that this run belongs to, if the comparison sweeps several."""
     unevaluated: tuple[UnevaluatedSize, ...] = ()
+    """Sizes that the evaluation left out."""
 
 
 @dataclass(frozen=True)
 class ComparisonResults:
-    """`comparison.json`: what is compared, and what is known of it by now.
-
-    `files` are the user's files of code that its recipes name, as they lie in its folder.
-    """
+    """The entries of a comparison and their results so far, as saved in `comparison.json`."""
 
     FORMAT: ClassVar[int] = 3
     REMEDY: ClassVar[str] = "compare it anew"
 
     name: str
+    """The name of the comparison."""
     title: str
+    """Its title."""
     summary: str
+    """What it is about."""
     seeds: list[int]
+    """The seeds of every run."""
     swept: list[str]
+    """The fields that take several values."""
     rows: list[ComparisonRow]
+    """The runs."""
     files: tuple[KeptFile, ...] = ()
+    """The Python files that its recipes name, as they lie in its folder."""

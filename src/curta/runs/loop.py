@@ -44,33 +44,44 @@ FASTER = 5.0
 
 @dataclass(frozen=True)
 class Validated:
-    """Validation results of each member, and the learning rate of the next step."""
+    """The results on validation problems at one step."""
 
     loss: list[float]
+    """For each member, the mean loss of a scored token, in nats."""
     exact_match: list[float]
+    """For each member, the share of problems without an error."""
     token_accuracy: list[float]
+    """For each member, the share of correct tokens."""
     by_operator: dict[str, list[float]]
+    """The exact match of each member by operator, if there are several."""
     learning_rate: float
+    """The learning rate of the next step."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of training after a chunk of steps; an example is a problem, or a window.
-
-    `named` are each member's answers to named problems, at a checkpoint where they are written.
-    """
+    """The state of training after a chunk of steps."""
 
     step: int
+    """The number of steps that are done."""
     steps: int
+    """The step at which training, or the present round of repair, ends."""
     seconds: float
+    """The time of training so far."""
     loss: list[float]
+    """For each member, the mean loss of a scored token in the last steps, in nats."""
     exact_match: list[float]
+    """For each member, the share of training problems without an error in the last steps."""
     stopped: dict[int, int]
+    """By member, the step at which its loss was no longer finite."""
     examples_per_second: float
+    """Problems, or under a window, windows that all members train on in a second."""
     named: Mapping[int, Mapping[str, NamedAnswer]] = field(default_factory=dict)
+    """At a checkpoint, the answers to named problems, by member and problem."""
     validated: Validated | None = None
+    """The results on validation problems, if this chunk ended with a validation."""
     repair: str = ""
-    """The round of repair, and its reason."""
+    """The round of repair and its reason; empty before repair."""
 
 
 Show = Callable[[Progress], None]

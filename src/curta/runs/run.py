@@ -1,7 +1,7 @@
-"""One run: its folder, the members trained in it, and everything a user does with them.
+"""A run: its folder, the members trained in it, and all that a user can do with them.
 
-Training, answering and evaluating need the folders before this one. Reports, pages and a look
-inside belong to later folders, and are imported where they are used.
+Training, answering and evaluating use only packages below this one. Reports, pages and probes
+belong to packages above it and are imported where they are used.
 """
 
 import importlib
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from curta.report.rendering import PictureFile, Rows
 
 Say = Callable[[str], None]
-"""Receives a few words about what is being done."""
+"""Called with a few words about what is being done."""
 
 
 def silent(progress: Any) -> None:
@@ -59,10 +59,16 @@ def silent(progress: Any) -> None:
 
 
 class Run:
-    """One run: a folder, the members trained in it, and its report.
+    """A run: one recipe, trained with one or more seeds, and the folder that holds all its files.
 
-    With `num_recurrences`, members answer and are evaluated with that many, not the recipe's.
-    Whoever has just created the folder passes its `recipe` and `layout`; else they are read.
+    Each seed gives one *member*. Members are numbered from 0, in the order of `seeds`. Runs come
+    from `curta.train` and `curta.load`.
+
+    Example::
+
+        run = curta.load("addition")
+        run.ask("123456789+987654321")  # 1111111110
+        run.evaluate(digits=(20, 100))
     """
 
     def __init__(
@@ -74,20 +80,27 @@ class Run:
     ) -> None:
         if num_recurrences is not None and num_recurrences < 1:
             raise UserError(f"recurrences must be at least 1, not {num_recurrences}")
+        # Code that has just created the folder passes `recipe` and `layout`; else they are read.
         self.folder = folder
+        """The run's folder; `folder.path` is its path."""
         self.name = folder.name
+        """The name of the folder."""
         self.num_recurrences = num_recurrences
+        """Recurrences with which members answer; None for the recipe's number."""
         self.recipe: Recipe = recipe or folder.read_recipe()
+        """The recipe, every field included."""
         if num_recurrences is not None and isinstance(self.recipe.positions, Window):
             raise UserError(f"run {self.name!r} has positions 'window': it has one recurrence only")
         self.seeds: list[int] = folder.read_info().seeds
+        """The seed of each member."""
         self.layout: Layout = layout or folders.layout_in(folder, self.recipe)
+        """How problems are written as tokens."""
         self._code = folder.read_code()
         self._models: scoring.Models | None = None
         self._step = 0
         self._listed_windows: Future[certificate.WindowList] | None = None
         self._rounds_before_resuming: int | None = None
-        """Rounds of repair there were when training last resumed after a certificate."""
+        """Rounds of repair when training last resumed after a certificate."""
 
     def __repr__(self) -> str:
         """Return status, training and exact match of the worst seed in the worst slice."""
@@ -108,9 +121,11 @@ class Run:
     # Weights
 
     def load_models(self, step: int | None = None) -> scoring.Models:
-        """Return the members, stacked, as of the newest checkpoint, which is read once.
+        """Return all members, stacked along a leading axis.
 
-        With a `step` they are those of that checkpoint, or the initial ones for step 0.
+        Args:
+            step: Step of the checkpoint to load, 0 for the initial weights. By default it is the
+                newest checkpoint, which is read only once.
         """
         if step is not None:
             return self._stacked(self._state(step))
@@ -142,7 +157,11 @@ class Run:
         return models
 
     def model(self, member: int = 0) -> Transformer:
-        """Return one member as of the newest checkpoint; UserError if there is no such member."""
+        """Return one member as of the newest checkpoint.
+
+        Raises:
+            UserError: There is no such member, or no checkpoint.
+        """
         return self.load_models().member(self._member(member))
 
     def _member(self, number: int) -> int:
@@ -156,12 +175,18 @@ class Run:
         say: Say = silent,
         run_stage: Callable[[Stage], None] | None = None,
     ) -> None:
-        """Carry out what is missing: train, then evaluate, certify and report if requested.
+        """Carry out the stages that are missing: training, evaluation, certificate, report.
 
-        The run is owned meanwhile. Nothing follows a training that was interrupted, or of which no
-        member is left. `run_stage` carries out a stage in another way, such as with its progress on
-        a screen. Several processes share the training; process 0 alone does the rest, while the
-        others wait.
+        The stages after training are those requested when the run began. They are skipped if
+        training was interrupted, or if the loss of every member stopped being finite. No other
+        process can change the run meanwhile. Where several processes share the training, process 0
+        alone does the rest while the others wait.
+
+        Args:
+            show: Called with the progress of training.
+            say: Called with a few words about the progress of later stages.
+            run_stage: Carries out a stage instead of this method, for instance to draw its
+                progress.
         """
         stage_methods: dict[Stage, Callable[[], object]] = {
             "training": partial(self.train, show),
@@ -200,9 +225,13 @@ class Run:
             raise UserError(f"run {self.name!r} was extended since it was loaded: load it anew")
 
     def train(self, show: Show = silent) -> None:
-        """Train to the end from the newest whole checkpoint, or not at all if that is there.
+        """Train to the end, from the newest undamaged checkpoint; do nothing if that is the end.
 
-        An interrupt (Ctrl-C, SIGTERM) ends it after the current chunk with a checkpoint.
+        On an interrupt (Ctrl-C, SIGTERM) it finishes the current chunk, saves a checkpoint and
+        stops.
+
+        Args:
+            show: Called with a `Progress` after every chunk of at most 100 steps.
         """
         self._check_current()
         self._models, is_first = None, processes.is_first()
@@ -249,12 +278,32 @@ class Run:
     # Answering
 
     def ask(self, problem: str | Problem, member: int = 0) -> Answer | None:
-        """Return the model's answer; None if what it wrote is no answer."""
+        """Let one member calculate a problem, and return its answer.
+
+        Example::
+
+            run.ask("12+34")  # 46
+
+        Args:
+            problem: The problem as text, or parsed.
+            member: Number of the member that answers.
+
+        Returns:
+            An integer for `+`, a tuple of integers for `sort`, and so on. None if the text that the
+            member wrote holds no valid answer.
+
+        Raises:
+            UserError: The run cannot answer the problem; see `accept`.
+        """
         problems = self.accept([problem])
         return self.layout.answer(problems[0], self.write(problems, member)[0])
 
     def write(self, problems: Sequence[str | Problem], member: int = 0) -> list[list[int]]:
-        """Return the tokens that the model itself writes after each problem."""
+        """Return the token numbers that one member generates after each prompt, end included.
+
+        Raises:
+            UserError: The run cannot answer one of the problems; see `accept`.
+        """
         self._member(member)
         accepted = self.accept(problems)
         models = self.load_models()
@@ -264,9 +313,11 @@ class Run:
         return texts
 
     def accept(self, problems: Iterable[str | Problem]) -> list[Problem]:
-        """Return the problems, read and checked; UserError for one that this run cannot answer.
+        """Parse problems and check that this run can answer them.
 
-        See `recipes.check_problems`.
+        Raises:
+            UserError: A problem cannot be parsed, or its operator, base, number of operands or
+                length is one that the model does not take.
         """
         if isinstance(problems, str | Problem) or not isinstance(problems, Iterable):
             raise UserError(f"problems are a list such as ['12+34'] (got {quoted(problems)})")
@@ -287,12 +338,26 @@ class Run:
         report: bool = True,
         **changes: Any,
     ) -> Evaluation:
-        """Evaluate all members; keyword arguments change the recipe's evaluation section.
+        """Evaluate the members, and save the result in the run's folder.
 
-        Returns what evaluation.json holds. One with changes, with another number of recurrences,
-        or of the checkpoint of an earlier `step`, is written beside it (see `folders.py`).
-        With `report` the report is written anew. With a `member` only that one is evaluated, and
-        nothing is written. `show_grid` is called with each grid as it fills, after every row.
+        An evaluation with the recipe's own settings is saved as `evaluation.json`. One with other
+        settings, another number of recurrences or an earlier checkpoint is saved in `evaluations`,
+        under a name made of the changes, such as `digits-500`.
+
+        Example::
+
+            run.evaluate(digits=(20, 100), count=500)
+
+        Args:
+            progress: Called with a few words about the part that is being evaluated.
+            member: Evaluate only this member, and save nothing.
+            step: Step of the checkpoint to evaluate; the newest by default.
+            show_grid: Called with each grid whenever another row of it is filled.
+            report: Write the run's report again.
+            changes: Fields of the recipe's `[evaluation]` section to change.
+
+        Raises:
+            UserError: A setting is invalid or has no effect, or there is no such checkpoint.
         """
         run_snapshot.make_known(self._code)
         models = self.load_models()  # first: a run without a checkpoint is refused
@@ -380,9 +445,18 @@ class Run:
         return self._listed_windows
 
     def certify(self, progress: Say = silent, report: bool = True) -> Certificate:
-        """Check every member on every window that can occur; see `certificate`.
+        """Check every member on every window that can occur, and save `certificate.json`.
 
-        Returns what certificate.json holds. With `report` the report is written anew.
+        A window is all that the model sees when it writes a token. The list of windows holds for
+        problems of any length.
+
+        Args:
+            progress: Called with a few words about what is being done.
+            report: Write the run's report again.
+
+        Raises:
+            UserError: The run is not of a program under a window, the program's code is not trusted
+                here, or the last checkpoint is damaged.
         """
         self._check_current()
         if not folders.has_code(self.layout):
@@ -432,10 +506,14 @@ class Run:
     # Results
 
     def read_rows(self, evaluation: str = "") -> "Rows":
-        """Return a row for each operator, size and slice, with median, least and greatest.
+        """Return the exact match of an evaluation, one row for each operator, size and slice.
 
-        It is the recipe's evaluation, or another by its name in `folder.evaluation_names()`.
-        Sizes that were left out have a row without figures.
+        Each row has the median, minimum and maximum over the members. Sizes that were not evaluated
+        have a row with None. There are no rows before the first evaluation.
+
+        Args:
+            evaluation: Name of an evaluation with other settings than the recipe's, from
+                `folder.evaluation_names()`.
         """
         from curta.report.rendering import Rows, slice_row
 
@@ -446,19 +524,37 @@ class Run:
         return Rows([*rows, *map(slice_row, results.unevaluated)])
 
     def read_statistics(self, evaluation: str = "") -> list[SliceStatistics]:
-        """Return every member's figures, and those over members with intervals."""
+        """Return exact match by operator, size and slice, with 95 % confidence intervals.
+
+        Args:
+            evaluation: Name of an evaluation, as for `read_rows`.
+        """
         from curta.report.tables import statistics_of
 
         return statistics_of(self.folder, evaluation)
 
     def read_tables(self, evaluation: str = "") -> dict[str, Table]:
-        """Return tables by name, such as `statistics`, each with `csv()` and `latex()`."""
+        """Return the run's tables by name.
+
+        Depending on what was measured, these are `exact-match`, `statistics`, `seeds`,
+        `trained-and-held-out`, `grid`, `counted`, `named`, `certificate` and `probes/NAME`.
+
+        Example::
+
+            print(run.read_tables()["statistics"].csv())
+
+        Args:
+            evaluation: Name of an evaluation, as for `read_rows`.
+        """
         from curta.report.tables import of_run
 
         return of_run(self.folder, evaluation)
 
     def find_pictures(self) -> "dict[str, PictureFile]":
-        """Return the report's pictures: `learning`, `lengths`, `grid`, `probes/NAME`."""
+        """Return the pictures of the report by name, such as `learning` or `probes/NAME`.
+
+        A notebook draws them; `path` is the SVG file.
+        """
         from curta.report.rendering import find_pictures
 
         return find_pictures(self.folder.path)
@@ -466,11 +562,19 @@ class Run:
     def paired(
         self, other: "Run", member: int | None = None, progress: Say = silent, **changes: Any
     ) -> Paired:
-        """Evaluate this run and another one on the same problems; nothing is written.
+        """Compare this run with another one on the same problems, and test the difference.
 
-        They are the problems of this run's evaluation, with `changes`, as far as both runs can
-        answer them. With a `member`, one of each is compared problem by problem, as with one seed.
-        Raises UserError if they have no problems in common.
+        The problems are those of this run's evaluation that both runs can answer. Nothing is saved.
+
+        Args:
+            other: The run to compare with.
+            member: Compare only this member of each run, problem by problem (McNemar's test). Runs
+                of one seed are always compared so.
+            progress: Called with a few words about the part that is being evaluated.
+            changes: Fields of the recipe's `[evaluation]` section to change.
+
+        Raises:
+            UserError: The runs have no problems in common.
         """
         settings, evaluated = changed_evaluation(self.recipe.evaluation, changes), []
         for run in (self, other):
@@ -495,12 +599,22 @@ class Run:
         interventions: "Sequence[Intervention]" = (),
         members: Sequence[int] | None = None,
     ) -> "Activations":
-        """Return named arrays of what members compute over the correct texts of problems.
+        """Record what members compute at named sites, given the correct texts of problems.
 
-        `sites` are names or patterns, such as `layer.0.*` or `*.attention.weights`; without
-        `recurrence.R.` a name stands for all recurrences. Interventions change the computation.
-        Without `members`, all are examined. Raises UserError for unknown names and selections,
-        and for more than fits into memory.
+        Example::
+
+            weights = run.activations(["12+34"], "*.attention.weights")
+            weights["layer.0.attention.weights"]  # member, problem, head, query, key
+
+        Args:
+            problems: Problems whose prompts and correct answers the members read.
+            sites: Names or patterns, such as `layer.0.*`. A name without `recurrence.R.` stands for
+                all recurrences.
+            interventions: Changes of the computation.
+            members: Numbers of the members to examine; all by default.
+
+        Raises:
+            UserError: A site or selection is unknown, or the arrays do not fit into memory.
         """
         from curta.probes.inside import activations
 
@@ -515,9 +629,19 @@ class Run:
         interventions: "Sequence[Intervention]",
         members: Sequence[int] | None = None,
     ) -> list[list[Answer | None]]:
-        """Return what each member answers to each problem under interventions.
+        """Let members calculate problems under interventions, and return their answers.
 
-        An answer is None where the text that it wrote is none.
+        Example::
+
+            run.intervene(["12+34"], [curta.Intervention("layer.0.attention.heads", "zero")])
+
+        Args:
+            problems: The problems to answer.
+            interventions: Changes of the computation.
+            members: Numbers of the members to examine; all by default.
+
+        Returns:
+            For each member, its answer to each problem; None where the text holds no valid answer.
         """
         from curta.probes.inside import question
 
@@ -542,10 +666,14 @@ class Run:
     # Report and export
 
     def write_report(self, out: Path | None = None, evaluation: str = "") -> Path:
-        """Write report.html and its pictures, by default into the run's folder; return its path.
+        """Write `report.html` and its pictures, and return the path of the report.
 
-        Members calculate in it where a page can carry them. The report of another evaluation than
-        the recipe's lies beside that by default.
+        Small models are part of the report and calculate in it.
+
+        Args:
+            out: Folder to write to; by default the run's, or for another evaluation than the
+                recipe's, a folder beside that evaluation.
+            evaluation: Name of the evaluation to report, as for `read_rows`.
         """
         from curta.export.html.page import trained_at_work
         from curta.report.page import write_report
@@ -565,9 +693,15 @@ class Run:
             return write(self.folder.evaluations / evaluation)
 
     def write_page(self, member: int = 0, out: Path | None = None) -> Path:
-        """Write a page in which one member calculates, by default into the run's folder.
+        """Write an HTML page in which one member calculates, and return its path.
 
-        Raises UserError for a model that a page cannot carry.
+        Args:
+            member: Number of the member.
+            out: File to write; by default it is in the run's folder.
+
+        Raises:
+            UserError: The model is too large for a page, or its position encoding comes from a
+                Python file.
         """
         from curta.export.html import page
 
@@ -576,8 +710,10 @@ class Run:
     def to_transformer_lens(self, member: int = 0) -> Any:
         """Return one member as a `TransformerBridge` of TransformerLens, with hooks and tokenizer.
 
-        It computes on the CPU what the member does, and shares nothing with the run. Raises
-        UserError for a model that it cannot express, or where `curta[lens]` is not installed.
+        The copy runs on the CPU and is independent of the run.
+
+        Raises:
+            UserError: TransformerLens cannot express the model, or `curta[lens]` is not installed.
         """
         from curta.export import lens
         from curta.export.base import Exported
@@ -594,6 +730,6 @@ def program_layout(run: Run) -> ProgramLayout:
 
 
 def certifiable(run: Run) -> bool:
-    """Whether a run is of a program under a window whose code is known here."""
+    """Return whether a run is of a program under a window whose code is known here."""
     is_windowed, recorder = isinstance(run.recipe.positions, Window), run.layout.recorder
     return is_windowed and folders.has_code(run.layout) and recorder is not None

@@ -1,7 +1,7 @@
-"""Whether the files of a run are whole, and what to do about those that are not.
+"""Check that the files of a run are undamaged, and say what to do about those that are not.
 
-Nothing in the folder is executed or changed. Each file is read by the code that reads it otherwise,
-and its complaint is the line.
+Nothing in the folder is executed or changed. Each file is read by the code that normally reads it,
+and the error it raises is the message.
 """
 
 import hashlib
@@ -34,17 +34,28 @@ Check = tuple[Path, Callable[[], object], str, bool]
 
 @dataclass(frozen=True)
 class Part:
-    """A file of a run; `about` says what is wrong with it, and what to do."""
+    """The state of one file of a run or comparison."""
 
     name: str
+    """The path of the file within the folder."""
     state: Literal["whole", "missing", "damaged"]
+    """`whole`, `missing` or `damaged`."""
     about: str = ""
+    """What is wrong with the file, and what to do; empty if it is whole."""
 
 
 def verify(name: str) -> list[Part]:
-    """Return the files of a run, or of a comparison with all its runs, by name or path.
+    """Check every file of a run, or of a comparison and all its runs.
 
-    Raises UserError only if there is no such folder.
+    Example::
+
+        [part.name for part in curta.verify("addition") if part.state != "whole"]
+
+    Args:
+        name: Name of a run or comparison in the runs folder, or its path.
+
+    Raises:
+        UserError: There is no such folder. Damaged files raise nothing.
     """
     path = folders.locate(name)
     if not os.path.lexists(path / COMPARISON):
@@ -71,7 +82,7 @@ def verify(name: str) -> list[Part]:
 def _parts(root: Path, checks: Iterable[Check]) -> list[Part]:
     """Return a part for each file that is there, or needed.
 
-    Any exception counts: there are more ways of being damaged than anybody has thought of.
+    Any exception counts: a file can be damaged in more ways than could be listed.
     """
     verdicts = []
     for path, read, remedy, is_needed in checks:

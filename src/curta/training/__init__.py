@@ -1,1 +1,1 @@
-"""What is trained on, loss, step, the compiled chunk of steps, optimisers, devices."""
+"""Training: data, loss, optimisers, the compiled chunk of steps, devices and processes."""

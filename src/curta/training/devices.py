@@ -1,4 +1,4 @@
-"""How JAX is set up for this machine, before its first computation."""
+"""Set JAX up for this machine, before its first computation."""
 
 import contextlib
 import os
@@ -12,20 +12,20 @@ from curta.config.errors import UserError, quoted
 from curta.config.system import Process
 
 CORES = "CURTA_CORES"
-"""Environment variable that bounds the number of CPU devices.
+"""The environment variable that limits the number of CPU devices.
 
-On one machine, equal counts give equal weights, bit for bit.
+On one machine, the same number gives the same weights, bit for bit.
 """
 
 
 def configure() -> None:
-    """Set up the cache of compiled programs, and one CPU device per core.
+    """Set up the cache of compiled programs, one CPU device per core, and float32 products.
 
     Members are spread over devices, so on a CPU each core trains its own. If JAX was used before,
     its devices stay as they are.
 
-    Float32 matrix products use float32: accelerators would round factors to TensorFloat-32 or
-    bfloat16, and a certificate's rounding bound is for single precision. CPUs never do.
+    By default accelerators round the factors of float32 matrix products to TensorFloat-32 or
+    bfloat16. This is switched off, since a certificate's rounding bound is for single precision.
     JAX_DEFAULT_MATMUL_PRECISION overrides this.
     """
     if "JAX_DEFAULT_MATMUL_PRECISION" not in os.environ:
@@ -43,28 +43,29 @@ def configure() -> None:
 
 
 class CompiledPrograms:
-    """The cache of compiled programs, as JAX calls it, in entries of `config.files`.
+    """A cache of compiled programs with the interface that JAX expects, stored by `config.files`.
 
-    JAX writes an entry in place and never again: a torn one would be read, warned of and compiled
-    at every start, and an altered one might even be executed. These entries are whole.
+    JAX's own cache writes an entry in place and never again. A torn entry would be read, reported
+    and compiled again at every start, and an altered one might even be executed. Here, damaged
+    entries are recognised and replaced.
     """
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
 
     def get(self, key: str) -> bytes | None:
-        """Return the program of this key; None if there is none, or it is damaged."""
+        """Return the program with this key; None if there is none, or it is damaged."""
         return files.read_entry(self._path / key)
 
     def put(self, key: str, value: bytes) -> None:
-        """Write a program; JAX does so when `get` returned none that it could use."""
+        """Write a program; JAX calls this when `get` returned nothing that it could use."""
         files.keep_entry(self._path / key, value)
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use, at most $CURTA_CORES if that is set.
+    """Return the number of cores to use: those of this process, at most $CURTA_CORES if it is set.
 
-    Raises UserError if that is no count.
+    Raises UserError if $CURTA_CORES is not a positive number.
     """
     limit = os.environ.get(CORES) or str(visible())
     if not re.fullmatch("[1-9][0-9]{0,8}", limit):
@@ -75,7 +76,7 @@ def cores() -> int:
 def visible() -> int:
     """Return the number of cores that the system lets this process use.
 
-    If several processes on a machine are not bound to cores, each has an equal share.
+    If several processes on a machine are not bound to cores, each gets an equal share.
     """
     total = os.cpu_count() or 1
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else total
@@ -83,9 +84,9 @@ def visible() -> int:
 
 
 def join(process: Process) -> None:
-    """Join the processes whose devices are one mesh; call `configure` first.
+    """Connect the processes whose devices form one mesh; call `configure` first.
 
-    Raises UserError if they do not meet, or have different numbers of devices.
+    Raises UserError if they do not find each other, or have different numbers of devices.
     """
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM from us
@@ -100,6 +101,6 @@ def join(process: Process) -> None:
 
 
 def description() -> str:
-    """Return a line such as `2 x cpu`, for the record of a run."""
+    """Return the devices as a line such as `2 x cpu`."""
     devices = jax.devices()
     return f"{len(devices)} x {devices[0].device_kind}"

@@ -1,7 +1,7 @@
-"""Optimisers and learning rate schedules, by optax.
+"""Optimisers and learning rate schedules, from optax.
 
-Learning rate and weight decay are arrays, one value per member, so sweeping them compiles nothing;
-all other settings are constants of the compiled program.
+Learning rate and weight decay are arrays with one value for each member, so changing them does not
+recompile; all other settings are constants of the compiled program.
 """
 
 from typing import NamedTuple
@@ -17,17 +17,16 @@ from curta.model.transformer import Transformer
 
 
 class HyperParams(NamedTuple):
-    """The settings of an optimiser that may differ between members.
-
-    `weight_decay` is None where the optimiser has none.
-    """
+    """The settings of an optimiser that may differ between members."""
 
     learning_rate: Float[Array, ""]
+    """The peak of the learning rate."""
     weight_decay: Float[Array, ""] | None
+    """The weight decay; None if the optimiser has none."""
 
     @classmethod
     def of(cls, settings: OptimizerSettings) -> "HyperParams":
-        """Return those of a recipe."""
+        """Return the values in a recipe's settings."""
         decay = getattr(settings, "weight_decay", None)
         return cls(
             jnp.float32(settings.learning_rate), None if decay is None else jnp.float32(decay)
@@ -35,7 +34,7 @@ class HyperParams(NamedTuple):
 
 
 REPAIR_RATE = 0.1
-"""Learning rate of a round of repair at its peak, as a share of that of training."""
+"""Peak learning rate of a round of repair, as a share of that of training."""
 
 
 def schedule(
@@ -43,9 +42,9 @@ def schedule(
 ) -> Float[Array, ""]:
     """Return the factor of the learning rate: linear warm-up, then constant, linear or cosine.
 
-    An extended training has several `ends`: up to each, the factor is that of a training which ends
-    there. After the last end come rounds of repair of `round_steps`, if any: in each the factor
-    rises towards REPAIR_RATE over a tenth of the steps and falls linearly to 0.
+    An extended training has several `ends`. Up to each, the factor is that of a training that ends
+    there. Rounds of repair of `round_steps` each may follow: in each, the factor rises towards
+    REPAIR_RATE over a tenth of the steps and falls linearly to 0.
 
     >>> settings, steps = AdamW(warmup=0.2), jnp.array([0, 1, 6, 10])
     >>> [round(float(schedule(settings, step, 10)), 2) for step in steps]
@@ -67,7 +66,7 @@ def schedule(
 def _warmup_and_decay(
     settings: OptimizerSettings, step: Int[Array, ""], steps: int
 ) -> Float[Array, ""]:
-    """Return the factor in a training of `steps` steps."""
+    """Return the factor at a step of a training of `steps` steps."""
     warm = max(1.0, settings.warmup * steps)
     step = jnp.asarray(step, jnp.float32)
     progress = jnp.clip((step - warm) / max(1.0, steps - warm), 0.0, 1.0)
@@ -83,7 +82,7 @@ def _warmup_and_decay(
 def transformation(
     settings: OptimizerSettings, hyperparams: HyperParams, *ends: int, round_steps: int = 0
 ) -> optax.GradientTransformation:
-    """Return the chain of clipping and the optimiser with its schedule."""
+    """Return the optimiser with its schedule, after gradient clipping if there is any."""
 
     def rate(step: Array) -> Array:
         factor = schedule(settings, step, *ends, round_steps=round_steps)

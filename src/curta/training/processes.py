@@ -1,7 +1,7 @@
 """Several processes that run the same program (SPMD), and arrays spread over their devices.
 
-With one process `put` and `fetch` are JAX's own `device_put` and `np.asarray`. With several, all of
-them call these functions at the same points. Process 0 alone writes files and prints.
+With one process, `put` and `fetch` are JAX's `device_put` and `np.asarray`. With several, all must
+call these functions at the same points. Only process 0 writes files and prints.
 """
 
 import json
@@ -19,16 +19,16 @@ from jaxtyping import PyTree
 from curta.config.errors import UserError
 
 MESSAGE = 8192
-"""Bytes in which `from_first` sends a value as JSON; a path has at most 4,096."""
+"""Bytes of a message of `from_first`, a value as JSON; a path has at most 4,096."""
 
 
 class PeerError(RuntimeError):
-    """Another process has ended, so this one cannot go on."""
+    """Raised when another process has ended, so that this one cannot continue."""
 
 
 @contextmanager
 def peers() -> Iterator[None]:
-    """Raise PeerError where the network between processes breaks within the block."""
+    """Raise PeerError if the connection between processes breaks within the block."""
     try:
         yield
     except (ValueError, RuntimeError) as error:  # JAX raises either
@@ -45,7 +45,7 @@ def is_first() -> bool:
 
 
 def from_first(value: Any) -> Any:
-    """Return the plain value that process 0 passes, in every process; all wait for all."""
+    """Return the plain value that process 0 passes, in every process, once all have called this."""
     if jax.process_count() == 1:
         return value
     text = json.dumps(value if is_first() else None).encode().ljust(MESSAGE)
@@ -54,7 +54,7 @@ def from_first(value: Any) -> Any:
 
 
 def put(tree: PyTree, sharding: Any) -> PyTree:
-    """Place arrays that every process has whole; each keeps what is on its own devices."""
+    """Place arrays that every process has whole; each keeps the part on its own devices."""
     if sharding.is_fully_addressable:
         return jax.device_put(tree, sharding)
 
@@ -66,7 +66,7 @@ def put(tree: PyTree, sharding: Any) -> PyTree:
 
 
 def fetch(tree: PyTree) -> PyTree:
-    """Return each array whole, as a NumPy array, in every process."""
+    """Return the whole arrays as NumPy arrays, in every process."""
 
     def gather(leaf: Any) -> np.ndarray:
         if getattr(leaf, "is_fully_addressable", True):
@@ -77,21 +77,21 @@ def fetch(tree: PyTree) -> PyTree:
 
 
 def local(tree: PyTree) -> PyTree:
-    """Return arrays that this process can compute with alone; unchanged if it can already."""
+    """Return arrays with which this process can compute alone; unchanged if it already can."""
     leaves = jax.tree.leaves(tree)
     is_local = all(getattr(leaf, "is_fully_addressable", True) for leaf in leaves)
     return tree if is_local else fetch(tree)
 
 
 def highest(here: int) -> int:
-    """Return the greatest number that any of the processes passes."""
+    """Return the largest number that any process passes."""
     if jax.process_count() == 1:
         return here
     return int(multihost_utils.process_allgather(np.array(here, np.int32)).max())
 
 
 def processes_of(mesh: Mesh) -> int:
-    """Return how many processes have devices of the mesh."""
+    """Return the number of processes that have devices of the mesh."""
     return len({device.process_index for device in mesh.devices.flat})
 
 

@@ -1,9 +1,9 @@
 """The training data of programs: distinct windows, or whole texts.
 
-Every member has its own problems, a function of its seed alone. With positions window and one
-attention layer, the loss over texts is a weighted sum over distinct windows. So members train on
-these: uniformly, each as often as any other, or by frequency, which is training on the texts.
-Encodings that see all earlier tokens train on whole texts.
+Each member has its own problems, which depend only on its seed. With positions `window` and one
+attention layer, the loss over texts is a weighted sum over distinct windows, so members train on
+these. They are drawn uniformly, or by frequency, which equals training on the texts. Encodings that
+see all earlier tokens train on whole texts.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -31,28 +31,27 @@ from curta.programs.machine.sampling import drawn
 from curta.training.windows import NEVER, TrainingWindows, WindowRows, WindowTargets
 
 RECORDED_AT_ONCE = 2_000
-"""Problems that are recorded before their windows are counted."""
+"""The number of problems to record before counting their windows."""
 
 MULTIPLE = 1024
 """Arrays of windows are padded to a multiple of this."""
 
 REPAIRED_EVERY = 4
-"""In a round of repair, every fourth window drawn was wrong when this or an earlier one began."""
+"""In repair, one in this many drawn windows was wrong when this round or an earlier one began."""
 
 HELD_OUT = 0x68656C64
-"""Salt for the draw of held-out windows, beside the member's seed."""
+"""Salt, besides the member's seed, for the draw of held-out windows."""
 
 
 class Data(NamedTuple):
-    """What training draws from: shared by all members, and stacked by member.
-
-    Windows: shared are rows and targets; by member the numbers of its windows, their count, and for
-    sampling by frequency thresholds of a 32-bit draw, else None. Texts: nothing
-    is shared; by member a `Text` for each task. Problems drawn on the device: neither.
-    """
+    """The data from which training draws; empty if problems are drawn on the device."""
 
     shared: Any = ()
+    """For windows, their rows and targets; nothing for texts."""
     by_member: Any = ()
+    """Stacked by member. For texts, a `Text` of each task. For windows, the numbers of the member's
+    windows, their count, and for drawing by frequency the thresholds of a 32-bit draw, else None.
+    """
 
 
 def training_windows(
@@ -62,17 +61,17 @@ def training_windows(
     listed: tuple[WindowRows, WindowTargets] | None = None,
     closed: Collection[str] = (),
 ) -> TrainingWindows:
-    """Return the windows that each member trains on: of its problems, and of the list.
+    """Return the windows that each member trains on: those of its problems, and of the list.
 
-    `listed` are rows and targets of a certificate's list, of which a share
-    `training.held_out_windows`, drawn by the member's seed, is held out. It has all windows of the
-    `closed` operators, whose problems are recorded for the frequencies of windows only.
+    `listed` has the rows and targets of a certificate's list. A share of it, `held_out_windows`, is
+    held out from training, drawn by the member's seed. The list has all windows of the `closed`
+    operators, so their problems are recorded only to count how often each window occurs.
     """
     counts = recipe.training.sampling == "frequency"
     recorded = [task for task in recipe.tasks if counts or task.operator not in closed]
     tables = [windows_met(recipe, layout, recorded, seed) for seed in seeds]
     sources = [*([listed] if listed else []), *((table.rows, table.targets) for table in tables)]
-    # Sorted by content, so that a member draws the same whoever is trained beside it.
+    # Sorted by content, so that a member draws the same windows whichever others train with it.
     all_rows = np.concatenate([rows for rows, _ in sources])
     rows, first = np.unique(all_rows, axis=0, return_index=True)
     targets = np.concatenate([targets for _, targets in sources])[first]
@@ -109,11 +108,11 @@ def training_data(
     windows: TrainingWindows | None = None,
     step: int = 0,
 ) -> tuple[Data, tuple[ShapeBounds, ...]]:
-    """Return the training data of these members, and bounds on the texts of each task.
+    """Return the training data of the members, and bounds on the texts of each task.
 
-    `windows` are the members' windows, by default those of their problems; with windows there are
-    no bounds. Published layouts have no data, since problems are drawn on the device. If training
-    goes on at a `step` after its last one, windows that were met since may be included.
+    `windows` are the members' windows, by default those of their problems; windows have no bounds.
+    Published layouts have no data, since problems are drawn on the device. If training resumes in a
+    round of repair, at a `step` after its last one, windows added since may be included.
     """
     if layout.machine is None:
         return Data(), tuple(
@@ -144,7 +143,7 @@ def problems(
 ) -> list[tuple[int, ...]]:
     """Return the operands of a member's problems of one task, at most `most` of them.
 
-    Those of a table are drawn from it, each at most once.
+    If the task has a table, they are drawn from it without repetition.
     """
     weights = sum(other.weight for other in recipe.tasks)
     count = max(1, round(recipe.training.problems * task.weight / weights))
@@ -158,14 +157,14 @@ def problems(
 
 
 def draw(layout: Layout, task: Task, purpose: str) -> Iterator[tuple[int, ...]]:
-    """Yield operands of a program's task without end, others for each purpose."""
+    """Yield random operands of a program's task without end; each purpose gets its own."""
     assert layout.recorder is not None
     program = layout.recorder.programs[task.operator]
     return drawn(program, task_sizes.sizes(task), f"{purpose} {task.operator}", task.special)
 
 
 def validation(recipe: Recipe, layout: Layout, task: Task) -> list[Problem]:
-    """Return the problems of a validation, in the base in which they are written."""
+    """Return the validation problems of a task, in the base in which they are written."""
     count, base = recipe.training.validation, layout.base(task.operator)
     if base == 10 or task.values:
         return tasks.validation(task, count)
@@ -187,7 +186,7 @@ def trained_rows(
 
 
 def windows_met(recipe: Recipe, layout: Layout, of: Sequence[Task], seed: int) -> WindowTable:
-    """Record a member's problems of some tasks; return their windows and counts."""
+    """Write a member's problems of some tasks, and return their windows with counts."""
     assert layout.recorder is not None
     table = WindowTable(cells_of(layout.windows))
 
@@ -213,9 +212,9 @@ def window_data(
 ) -> Data:
     """Return the data of a round of repair; round 0 is training itself.
 
-    With `room`, arrays have room for the windows that later rounds add, so all rounds have the same
-    shapes. With `skip_met`, windows that joined the list after training began are left out, so a
-    resumed training has the shapes of an uninterrupted one.
+    With `room`, arrays have room for the windows that later rounds add, so that all rounds have the
+    same shapes. With `skip_met`, windows that were added to the list after training began are left
+    out, so that a resumed training has the shapes of an uninterrupted one.
     """
     total = len(windows.rows) - (windows.met if skip_met else 0)
     if room:
@@ -229,11 +228,11 @@ def window_data(
         weights = np.ones(len(numbers))
         if windows.counts is not None:
             weights = windows.counts[member, numbers]
-        # With those of earlier rounds: a quarter of all draws on one or two windows alone moves the
-        # weights so far that others become wrong, repaired ones among them.
+        # Include the windows of earlier rounds: if one or two windows get a quarter of all draws,
+        # the weights move so far that other windows become wrong, even repaired ones.
         is_wrong = [wrong[member] for wrong in windows.wrong[:number]]
         if len(wrong := np.flatnonzero(np.any(is_wrong, axis=0))):
-            # Of 90 windows 3 are wrong: these are repeated 10 times more, in 30 of 120 places.
+            # If 3 of 90 windows are wrong, they are repeated 10 times, in 30 of then 120 places.
             again = np.tile(wrong, len(numbers) // (REPAIRED_EVERY - 1) // len(wrong))
             weight = weights.sum() / (REPAIRED_EVERY - 1) / max(1, len(again))
             numbers = np.concatenate([numbers, again])
@@ -243,7 +242,7 @@ def window_data(
         shares.append(np.pad(weights / weights.sum(), (0, places - len(numbers))))
     thresholds = None
     if windows.counts is not None:
-        # Cumulative shares in units of 2^-32, to be compared with random 32-bit words: 0.25 is
+        # Cumulative shares in units of 2^-32, to compare with random 32-bit words: 0.25 becomes
         # 1073741824. Random floats have 2^23 values, too few for 10 million tokens.
         limits = np.rint(np.cumsum(shares, axis=1) * 2.0**32)
         thresholds = jnp.asarray(np.minimum(limits, 2**32 - 1).astype(np.uint32))

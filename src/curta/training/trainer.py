@@ -1,10 +1,10 @@
-"""Loss, step, and the compiled chunk of steps, for all members of a run at once.
+"""The loss, the training step, and the compiled chunk of steps, for all members of a run at once.
 
-A step is a pure function of the member and the step's number: problems, random starts and all other
-draws follow from the member's seed and that number. So a resumed run continues in the same bits, as
-long as the same compiled program runs: on one machine, with the same versions and number of
-devices. Members are spread over a mesh of devices with axes `member` and `batch`; those of one
-device take turns on a CPU and are vectorised on an accelerator.
+A step is a pure function of the member and the step's number: all random draws, such as problems,
+depend only on the member's seed and that number. So a resumed run continues bit for bit, as long as
+it runs the same compiled program: on one machine, with the same versions and number of devices.
+Members are spread over a mesh of devices with axes `member` and `batch`. Those on one device take
+turns on a CPU and are vectorised on an accelerator.
 """
 
 import math
@@ -34,46 +34,51 @@ from curta.training.optimizers import HyperParams, transformation
 from curta.training.records import Data
 
 CHUNK = 100
-"""Steps per compiled call: few enough for live progress, enough to make calls cost nothing."""
+"""Steps per compiled call: few enough for live progress, enough to make the call cheap."""
 
 
 class Best(NamedTuple):
-    """The weights of a member that did best on the validation problems.
-
-    The score is the share of correct problems, or tokens, as `training.keep` says; -1 at first.
-    """
+    """The best weights of a member so far, judged by the validation problems."""
 
     model: Transformer
+    """The weights."""
     loss: Float[Array, "*members"]
+    """Their validation loss."""
     score: Float[Array, "*members"]
+    """The share of correct problems or tokens (`training.keep`); -1 before any validation."""
 
 
 class Member(NamedTuple):
-    """The state of a member between steps."""
+    """The training state of a member between steps."""
 
     seed: Int[Array, ""]
+    """The seed."""
     hyperparams: HyperParams
+    """The learning rate and weight decay."""
     model: Transformer
+    """The current weights."""
     optimizer: PyTree
+    """The state of the optimiser."""
     alive: Bool[Array, ""]
+    """False once the loss or a weight was not finite; the member then stays as it is."""
     best: Best | None = None
+    """The best weights so far; None if the last ones are kept."""
 
     @property
     def chosen(self) -> Transformer:
-        """The model to evaluate: the best, once any was validated, else the present one."""
+        """The weights to evaluate: the best after the first validation, else the current ones."""
         if self.best is None:
             return self.model
         return _where(self.best.score < 0, self.model, self.best.model)
 
 
 class Metrics(NamedTuple):
-    """For each step the loss, and the share of problems (or windows) without an error.
-
-    Both are measured on the problems of the step before it learns from them.
-    """
+    """The metrics of each step, measured on its problems before it learns from them."""
 
     loss: Float[Array, "*members steps"]
+    """The mean loss of a scored token, in nats."""
     exact_match: Float[Array, "*members steps"]
+    """The share of problems, or windows, without an error."""
 
 
 LossAndMatch = tuple[Float[Array, ""], Float[Array, ""]]
@@ -81,25 +86,28 @@ LossAndMatch = tuple[Float[Array, ""], Float[Array, ""]]
 
 
 TaskBounds = tuple[ShapeBounds, ...]
-"""Bounds on the texts of each task in training; none if members train on windows."""
+"""Bounds on the training texts of each task; empty if members train on windows."""
 
 
 KEY_USES = (1, 2, 3)
-"""Folded into a step's key for starts, recurrences and dropout; larger numbers are for tasks."""
+"""Numbers folded into a step's key for starts, recurrences and dropout; tasks use larger ones."""
 
 
 class Keys(NamedTuple):
-    """The random keys of a step, pure functions of a member's seed and the step's number.
-
-    `order` is the same for all steps of a member: it shuffles epochs.
-    """
+    """The random keys of a step, which depend only on a member's seed and the step's number."""
 
     problems: PRNGKeyArray
+    """For drawing problems."""
     starts: PRNGKeyArray
+    """For displacing positions and varying texts."""
     recurrences: PRNGKeyArray
+    """For the number of recurrences."""
     dropout: PRNGKeyArray
+    """For dropout."""
     step: Int[Array, ""] | int
+    """The number of the step."""
     order: UInt[Array, ""]
+    """Shuffles epochs; the same for all steps of a member."""
 
 
 def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
@@ -111,7 +119,7 @@ def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
 
 
 def task_keys(keys: Keys, number: int) -> Keys:
-    """Return the keys of one task, with problems of its own, and dropout of each device."""
+    """Return the keys of one task: it draws its own problems, and each device its own dropout."""
     problems = keys.problems
     if number:  # the first task has the step's own key
         problems = jax.random.fold_in(keys.problems, KEY_USES[-1] + number)
@@ -144,22 +152,22 @@ def _chain(recipe: Recipe, hyperparams: HyperParams) -> optax.GradientTransforma
 def loss_terms(
     settings: Training, num_recurrences: int, states: Callable[..., States], key: PRNGKeyArray
 ) -> list[tuple[float, Flat]]:
-    """Return the queries' states whose losses are added, each with its share of the loss.
+    """Return the terms of a looped model's loss: states of the queries, each with its weight.
 
     The state after the most recurrences comes last. `states` is `Transformer.states` of a batch;
-    `key` is that of the step.
+    `key` is the step's key for recurrences. `training.recurrence_loss` is one of
 
     last: the loss after the last recurrence.
 
-    mixed: half of that, and half of the loss after a random number of recurrences, 1 to all, drawn
-    for each step. Both come from one pass, at the cost of a second head.
+    mixed: the mean of that loss and of the loss after a random number of recurrences, from 1 to
+    all, drawn for each step. Both come from one pass, at the cost of a second head.
 
-    progressive: with R recurrences and B = max(R // 2, 1), a share `alpha` is the loss after n
-    recurrences without gradient and k with it, n uniform in 0..R-1 and k in 1..min(R - n, B); the
-    other share is the loss after all R, with gradients through the last B. For R = 6, B = 3 and
-    n = 4, k is 1 or 2: the loss is that after 5 or 6. The n recurrences run without storing
-    activations; then B more run, whatever k is, and the state after k of them is read:
-    (R - 1) / 2 + B forward on average, and B backward.
+    progressive: R is the number of recurrences, and B = max(R // 2, 1). A share `alpha` is the loss
+    after n recurrences without gradients and k with them, n uniform in 0..R-1 and k in
+    1..min(R - n, B). The rest is the loss after all R, with gradients through the last B. For
+    R = 6, B = 3 and n = 4, k is 1 or 2: the loss is taken after 5 or 6 recurrences. The n
+    recurrences run without storing activations. Then B more run, whatever k is, and the state after
+    k of them is used: on average (R - 1) / 2 + B recurrences forward, and B backward.
     Source: Bansal et al., arXiv 2202.05826, in the form of McLeish et al., arXiv 2405.17399.
     """
     if settings.recurrence_loss == "last":
@@ -193,7 +201,7 @@ def loss_and_exact_match(
     """Return the mean cross entropy over scored tokens, and the share of exact matches.
 
     `total` sums over the devices that share the batch. If the loss of a looped model has several
-    terms, exact match is that of the term with the most recurrences.
+    terms, exact match refers to the one with the most recurrences.
     """
     where = model.positions.shift_batch(batch.where, keys.starts)
     key = keys.dropout if model.config.dropout else None
@@ -217,7 +225,7 @@ def _token_losses(
 ) -> Float[Array, "rows queries"]:
     """Return the cross entropy of each token; a numeric loss adds the error of the digit.
 
-    That is the squared distance of the expected digit from the goal, divided by 81.
+    This error is the squared distance between the expected digit and the goal, divided by 81.
 
     >>> certain = jax.nn.one_hot(jnp.array([[0]]), 12) * 1e3  # predicts 0, the goal is 9
     >>> float((_token_losses(Training(loss="numeric"), certain, jnp.array([[9]])) - 1e3)[0, 0])
@@ -242,8 +250,8 @@ def objective(
 ) -> LossAndMatch:
     """Return this device's part of a step's loss and exact match.
 
-    Every task has a batch of its own, so short problems are not padded to long ones. Losses are
-    weighted by shares: with 30 and 10 of 40 problems, 3/4 of the first's and 1/4 of the other's.
+    Each task has its own batch, so that short problems are not padded to the length of long ones.
+    Tasks are weighted by their number of problems: with 30 and 10 of 40, by 3/4 and 1/4.
     """
     model = weights.cast(model, recipe.training.precision)
     if isinstance(model.positions, WindowEncoding):
@@ -252,8 +260,8 @@ def objective(
     tasks_of_step = zip(recipe.tasks, recipe.shares, task_bounds, strict=True)
     for number, (task, share, bounds) in enumerate(tasks_of_step):
         keys_of_task = task_keys(keys, number)
-        # Two keys for each text of the whole batch, however many devices share it: for its writing
-        # and its start. Unused keys leave no trace in the compiled step.
+        # Each text of the whole batch has two keys, for its writing and its start, however many
+        # devices share the batch. Unused keys vanish from the compiled step.
         per_text = jax.random.split(jax.random.fold_in(keys.starts, number), (2, share))
         writing, starts = _shard((per_text[0], per_text[1]), shards)
         if data.by_member:  # recorded texts
@@ -281,7 +289,7 @@ def objective(
 def window_objective(
     model: Transformer, batch: int, data: Data, keys: Keys, shards: int
 ) -> LossAndMatch:
-    """Return this device's part of the mean loss over windows, and of the share correct."""
+    """Return this device's part of the mean loss over windows, and of the share of correct ones."""
     chosen = _shard(draw_windows(data, keys.problems, batch), shards)
     rows, targets = (column[chosen] for column in data.shared)
     logits = logits_of_windows(model, rows)
@@ -291,7 +299,7 @@ def window_objective(
 
 
 def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batch"]:
-    """Draw the windows of a step, of the member's: uniformly, or by frequency.
+    """Draw the windows of a step from those of the member, uniformly or by frequency.
 
     >>> thresholds = jnp.array([0, 2**32 - 1, 2**32 - 1], jnp.uint32)  # 4 never, 7 always
     >>> data = Data((), (jnp.array([4, 7, 9]), 2, thresholds))
@@ -308,7 +316,7 @@ def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batc
 def step(
     recipe: Recipe, bounds: TaskBounds, shards: int, member: Member, data: Data, number: Array
 ) -> tuple[Member, Metrics]:
-    """Make one optimiser step, in a mesh whose `batch` axis has `shards` devices."""
+    """Make one step of the optimiser, in a mesh whose `batch` axis has `shards` devices."""
     total = partial(jax.lax.psum, axis_name="batch")
     learn = jax.value_and_grad(objective, has_aux=True)
     keys = step_keys(member.seed, number)
@@ -327,7 +335,10 @@ def steps(
     first: Int[Array, ""],
     count: Int[Array, ""],
 ) -> tuple[Member, Metrics]:
-    """Make `count` steps, at most CHUNK; a member whose loss becomes infinite stays as it was."""
+    """Make `count` steps, at most CHUNK.
+
+    If the loss or a weight is not finite afterwards, return the member as it was, no longer alive.
+    """
 
     def body(i: Array, carry: tuple[Member, Metrics]) -> tuple[Member, Metrics]:
         member, metrics = carry
@@ -345,9 +356,9 @@ def steps(
 def update_best(
     state: Member, loss: Float[np.ndarray, " members"], score: Float[np.ndarray, " members"]
 ) -> Member:
-    """Return stacked members, each with the better of its best and its present model.
+    """Return stacked members, each with the better of its best and its current weights.
 
-    Better is the higher score, or of equal scores the smaller loss.
+    The higher score is better; if scores are equal, the smaller loss.
     """
     if state.best is None:
         return state
@@ -367,10 +378,12 @@ def _where(which: Bool[Array | np.ndarray, " members"], these: PyTree, others: P
 
 
 def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) -> Mesh:
-    """Arrange devices as member x batch: as many for members as divide evenly, others for batch.
+    """Arrange devices in a grid, member x batch.
 
-    6 members on 4 devices: 2 by 2, each with three members and half of an even batch. If two of
-    four devices are needed, they are the first and the third, so that two processes have one each.
+    As many devices as divide the members evenly split the members; the rest split the batch. Six
+    members on four devices make a grid of 2 x 2: each device has three members and half of an even
+    batch. If only two of four devices are needed, they are the first and the third, so that two
+    processes get one each.
     """
     devices = devices or jax.devices()
     across = math.gcd(members, len(devices))
@@ -383,10 +396,10 @@ def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) 
 def training_mesh(recipe: Recipe, members: int) -> Mesh:
     """Return the mesh to train on: each device gets an equal part of every task, or of all windows.
 
-    Cores do not share a batch of windows: a step takes one or two milliseconds, and waiting for
-    each other would add another (addition, 1,000 steps of 32, 128 and 512 windows: 0.4, 0.6 and
-    2.1 s on one core, 1.5, 1.6 and 2.2 s on two). Raises UserError if a process is left without
-    devices.
+    Cores do not share a batch of windows, since a step takes one or two milliseconds and
+    synchronising them adds another. For addition, 1,000 steps of 32, 128 and 512 windows took 0.4,
+    0.6 and 2.1 s on one core, and 1.5, 1.6 and 2.2 s on two. Raises UserError if a process is left
+    without devices.
     """
     batch = math.gcd(*recipe.shares)
     if isinstance(recipe.positions, Window):
@@ -399,10 +412,10 @@ def training_mesh(recipe: Recipe, members: int) -> Mesh:
 def compile_steps(
     recipe: Recipe, bounds: TaskBounds, mesh: Mesh, vectorised: bool | None = None
 ) -> Callable[[Member, Data, Array, Array], tuple[Member, Metrics]]:
-    """Return the compiled chunk of steps: call it with (members, data, first step, count).
+    """Return the compiled chunk of steps, to call with (members, data, first step, count).
 
-    `members` are stacked and donated: do not use them after the call. Members of one device are
-    `vectorised`, or take turns; by default they are vectorised on accelerators only.
+    The stacked members are donated: do not use them after the call. The members of one device are
+    either `vectorised` or take turns; by default they are vectorised on accelerators only.
     """
     if vectorised is None:
         vectorised = mesh.devices.flat[0].platform != "cpu"
@@ -423,18 +436,18 @@ def compile_steps(
 
 
 def shard(tree: PyTree, mesh: Mesh, axis: str = "member") -> PyTree:
-    """Place arrays on the devices of a mesh, their leading axis split along `axis`."""
+    """Place arrays on the devices of a mesh, with their leading axis split along `axis`."""
     return processes.put(tree, NamedSharding(mesh, PartitionSpec(axis)))
 
 
 def place_data(data: Data, mesh: Mesh) -> Data:
-    """Place each member's data beside it, and shared data on every device."""
+    """Place each member's data on its device, and shared data on every device."""
     everywhere = NamedSharding(mesh, PartitionSpec())
     return Data(processes.put(data.shared, everywhere), shard(data.by_member, mesh))
 
 
 def _shard(tree: PyTree, shards: int) -> PyTree:
-    """Return this device's part of a batch; every device draws it whole, which costs nothing."""
+    """Return this device's part of a batch; every device draws the whole batch, which is cheap."""
     shard = jax.lax.axis_index("batch")
 
     def part_of(leaf: Array) -> Array:

@@ -1,9 +1,9 @@
-"""The windows of a run, and which of them each member trained on, in training or by repair.
+"""The windows of a run, and which of them each member met in training or in repair.
 
 runs/NAME/shown.safetensors    the windows, their targets, and since when each member trains on them
 
-The list of a run grows: windows that an evaluation or a question meets are added to it, and the
-certificate checks them too.
+The list of a run grows: windows that come up in an evaluation or a question are added to it, and
+the certificate checks them, too.
 """
 
 import json
@@ -27,39 +27,39 @@ from curta.programs.machine.survey import Recorder
 FILE = "shown.safetensors"
 
 SAMPLE = 4096
-"""Most windows that a validation tries: as many as one pass takes."""
+"""The most windows that a validation tests: as many as one pass takes."""
 
 NEVER = -1
-"""In place of a round: the member never trained on this window."""
+"""Takes the place of a round if the member never trained on a window."""
 
 
 WindowRows = Int[np.ndarray, "windows cells"]
-"""Windows, a row each: the query's token, and those of its neighbours."""
+"""One window in each row: the token of the query, then those of its neighbours."""
 
 WindowTargets = Int[np.ndarray, " windows"]
-"""The right token after each window."""
+"""The correct token after each window."""
 
 
 @dataclass
 class TrainingWindows:
-    """Distinct windows, their targets, and since when each member trains on them.
-
-    `since` is NEVER, 0 for the windows of training, or the number of the round of repair that
-    added the window. `counts` is how often each window occurs in a member's problems, if windows
-    are drawn by frequency. `wrong` has for each round the windows that a member got wrong before it
-    and trains on in it; `wrong_counts` counts all that it got wrong.
-    """
+    """Distinct windows, their targets, and since when each member trains on them."""
 
     rows: WindowRows
+    """The windows."""
     targets: WindowTargets
+    """The correct token after each window."""
     since: Int[np.ndarray, "members windows"]
+    """0 for windows of training, N for those that the Nth round of repair added, or NEVER."""
     counts: Int[np.ndarray, "members windows"] | None = None
+    """How often each window occurs in a member's problems, if windows are drawn by frequency."""
     wrong: list[Bool[np.ndarray, "members windows"]] = field(default_factory=list)
+    """For each round of repair, the windows that a member got wrong before it and trains on."""
     wrong_counts: list[Int[np.ndarray, " members"]] = field(default_factory=list)
+    """For each round of repair, the number of all windows that a member got wrong before it."""
     met: int = 0
-    """How many windows, the last ones of the list, were added after training began."""
+    """The number of windows, at the end of the list, that were added after training began."""
     examples: dict[int, Problem] = field(default_factory=dict)
-    """By the number of a window that no list had before: a problem that contains it."""
+    """A problem that contains the window, by the window's number, for windows not listed before."""
 
     def find(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, "members queries"]:
         """Return the round since which each member trains on these windows, or NEVER."""
@@ -67,15 +67,15 @@ class TrainingWindows:
         return np.where(number < 0, NEVER, self.since[:, number])
 
     def sample(self) -> Int[np.ndarray, " sample"]:
-        """Return the windows that a validation tries: all, or SAMPLE spread evenly over them.
+        """Return the numbers of the windows that a validation tests: all, or SAMPLE at even steps.
 
-        It stays the same when windows join the list.
+        They stay the same when windows are added to the list.
         """
         count = len(self.rows) - self.met
         return np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64)
 
     def rounds(self, member: int) -> list[int]:
-        """Return how many windows a member got wrong before each of its rounds of repair."""
+        """Return the number of windows that a member got wrong before each of its repair rounds."""
         return [int(counts[member]) for counts in self.wrong_counts if counts[member]]
 
     @cached_property
@@ -88,7 +88,7 @@ class TrainingWindows:
     def joined(
         self, rows: WindowRows, targets: WindowTargets, examples: Sequence[Problem]
     ) -> "TrainingWindows":
-        """Return the list with further windows, which no member trained on, and their problems."""
+        """Return the list with further windows, on which no member trained, and their problems."""
         new, before = len(rows), len(self.rows)
         wider = lambda array, value: np.pad(array, ((0, 0), (0, new)), constant_values=value)
         return replace(
@@ -105,7 +105,7 @@ class TrainingWindows:
     def with_texts(
         self, machine: Machine, windows: Windows, recorder: Recorder, problems: Sequence[Problem]
     ) -> "TrainingWindows":
-        """Return the list with the windows of the correct texts of some problems added."""
+        """Return the list with all windows in the correct texts of some problems added."""
         table = WindowTable(self.rows.shape[1])
         texts = [recorder.record(problem.operator, problem.operands) for problem in problems]
         table.add(recorded_windows(machine, Recording.of(texts), windows))

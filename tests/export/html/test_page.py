@@ -88,9 +88,18 @@ def test_a_page_opens_on_a_sum_with_a_carry_that_it_writes_at_once(either: Page)
     expect(problem).to_have_value("1+2")
 
 
+def test_the_tour_says_nothing_of_doubt_where_no_token_is_unsure(opened: Page) -> None:
+    opened.evaluate("curta.model.tensors.head.data.forEach((_, n, all) => (all[n] *= 1e4))")
+    tour = opened.get_by_role("complementary", name="Tour")
+    opened.get_by_role("button", name="Take the tour").click()
+    expect(tour).to_contain_text("1 of 4")
+    tour.get_by_role("button", name="Next").click()
+    expect(tour).to_contain_text("Change a digit")
+
+
 def test_the_tour_shows_five_things_and_can_be_left_at_once(either: Page) -> None:
     tour = either.get_by_role("complementary", name="Tour")
-    either.get_by_role("button", name="Tour in five steps").click()
+    either.get_by_role("button", name="Take the tour").click()
     for number, words in enumerate(("Here it looks", "This is", "Change a digit", "Remove a head")):
         expect(tour).to_contain_text(f"{number + 1} of 5")
         expect(tour).to_contain_text(words)
@@ -107,7 +116,7 @@ def test_the_tour_shows_five_things_and_can_be_left_at_once(either: Page) -> Non
     assert len(problem) == 2 * digits + 1 > 5
     tour.get_by_role("button", name="Done").click()
     expect(tour).to_be_hidden()
-    either.get_by_role("button", name="Tour in five steps").click()
+    either.get_by_role("button", name="Take the tour").click()
     either.keyboard.press("Escape")
     expect(tour).to_be_hidden()
     expect(either.locator(".pointed")).to_have_count(0)

@@ -174,7 +174,7 @@ def test_the_tour_ends_with_longer_numbers_in_the_base_of_the_program(
     tab: Page, tmp_path: Path
 ) -> None:
     tab.goto(page(tmp_path, *shipped("own")).as_uri())
-    tab.get_by_role("button", name="Tour in five steps").click()
+    tab.get_by_role("button", name="Take the tour").click()
     for _ in range(4):
         tab.get_by_role("button", name="Next").click()
     expect(tab.get_by_role("complementary", name="Tour")).to_contain_text("5 of 5")

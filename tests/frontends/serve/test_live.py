@@ -93,6 +93,7 @@ def test_curves_grow_as_the_run_is_trained_until_it_says_what_it_has_learned(
     ended = tab.get_by_role("region", name="What it learned")
     expect(ended).to_contain_text(re.compile("windows"))
     expect(ended.get_by_role("link", name="Let it calculate")).to_be_visible()
+    expect(tab.get_by_role("link", name="The report so far")).to_be_hidden()
     ended.get_by_role("link", name="Read its report").click()
     expect(tab.get_by_role("heading", level=1)).to_have_text("watched finished")
 

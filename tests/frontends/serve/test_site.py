@@ -39,6 +39,8 @@ def test_the_index_says_how_far_every_run_is(small: Path) -> None:
     assert rows["young"][1].endswith("20 of 20 steps")
     assert rows["young"][2].endswith("%in training")
     assert rows["small"][2].endswith("%in the hardest of 5 rows")
+    Folder(young).update(steps=15)
+    assert page("/").rows[1][1].endswith("15 steps + 5 repair")
     recipe = client.get("/").text
     assert "addition with " in recipe
     assert 'href="/runs/young/live.html"' in recipe

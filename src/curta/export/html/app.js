@@ -6,7 +6,7 @@ import { ablatable, changeWords, command, counterparts, patchName, patchable, si
 import {
   alternatives, answerRows, lookTable, meaningOf, partsTable, placeButtons, recordedButtons, symbolOf, tokenOf,
 } from "./drawing.js";
-import { tensorsOf } from "./layers.js";
+import { softmax, tensorsOf } from "./layers.js";
 import { answerOf, promptOf, rightAnswer, verdictOf } from "./layouts.js";
 import { Mistake, TRUTHS, answerText, parse, problemText } from "./problems.js";
 import { Sheet, coloured, sheetOf } from "./sheet.js";
@@ -388,9 +388,13 @@ function watched(button) {
   });
 }
 
-// The tour: each step acts, and says what is to be seen at an element.
-function tour() {
-  const stops = [
+// The stops of the tour: each acts, and says what is to be seen at an element.
+function stopsOfTour() {
+  const { writing } = written(design.opening, Infinity), { given, tokens } = writing;
+  const find = (test) => tokens.findIndex(({ token }, n) => n >= given && test(token, n));
+  const carry = design.opening === "57+68" ? find((token) => design.layout.characters[token] === "2") : -1;
+  const doubtful = find((token, n) => softmax(writing.before(n))[token] < 0.9), place = carry < 0 ? doubtful : carry;
+  return [
     ["board", () => {
       ask(design.opening);
       complete();
@@ -399,12 +403,11 @@ function tour() {
         ? "Here it looks. The framed square is where the model stands, and the shaded ones are all that it sees: from them alone it writes the next token."
         : "Here it looks. The darker a token, the more the model looked at it as it wrote the chosen one.";
     }],
-    ["board", () => {
-      const { given, tokens } = now.writing;
-      const digit = tokens.findIndex(({ token }, n) => n >= given && design.layout.characters[token] === "2");
-      if (design.opening !== "57+68" || digit < 0) return "This is doubt. A token with an orange line below it was not sure; what else might stand there is listed below.";
-      choose(digit);
-      return "This is the carry. 7 + 8 is 15, so 1 goes to the tens: 5 + 6 + 1 is 12, and the model wrote this 2.";
+    place >= 0 && ["board", () => {
+      choose(place);
+      return carry < 0
+        ? "This is doubt. A token with an orange line below it was not sure; what else might stand there is listed below."
+        : "This is the carry. 7 + 8 is 15, so 1 goes to the tens: 5 + 6 + 1 is 12, and the model wrote this 2.";
     }],
     model.config.causal && ["board", () => {
       const { given, tokens } = now.writing, logits = now.writing.before(given), { token } = tokens[given];
@@ -427,17 +430,18 @@ function tour() {
       // the example with a thousand digits in each of its numbers, or as many as the page can write
       const numbers = /(0[xbo]|\d+#)([\da-z]+)|(?<! mod )\b\d+/gi; // not those of words, nor a modulus
       const widened = (length) => design.opening.replace(numbers, (text, prefix = "", digits = text) => prefix + digits.repeat(length).slice(0, length));
-      const few = Math.min(4, design.digits);
-      const [short, long] = [few / 2, few].map((length) => written(widened(Math.ceil(length)), Infinity).writing.tokens.length);
-      const able = (length) => length <= design.digits && long * (length / few) ** Math.log2(long / short) < design.tokens;
-      const digits = [1000, 500, 100, 30].find(able) ?? few;
+      const few = Math.min(4, design.digits), [short, long] = [few / 2, few].map((length) => written(widened(Math.ceil(length)), Infinity).writing.tokens.length);
+      const able = (length) => length <= design.digits && long * (length / few) ** Math.log2(long / short) < design.tokens, digits = [1000, 500, 100, 30].find(able) ?? few;
       asTrained();
       at("speed").value = 0;
       ask(widened(digits));
       return `Ask ${counted(digits)} digits. The model is whole again, and writes what it never met in training.`;
     }],
   ].filter(Boolean);
-  let current = -1;
+}
+
+function tour() {
+  let stops = [], current = -1;
 
   function walk(number) {
     const here = stops[number], before = current;
@@ -454,7 +458,7 @@ function tour() {
     at("next").focus({ preventScroll: true });
   }
 
-  listen("click", { guide: () => walk(0), next: () => walk(current + 1), leave: () => walk(-1) });
+  listen("click", { guide: () => ((stops = stopsOfTour()), walk(0)), next: () => walk(current + 1), leave: () => walk(-1) });
   document.addEventListener("keydown", ({ key }) => key === "Escape" && walk(-1));
 }
 
@@ -468,8 +472,7 @@ function more({ target }) {
   look();
 }
 
-const pause = () => (timer ? (stop(), controls()) : go());
-listen("click", { pause, single, undo: asTrained, more });
+listen("click", { pause: () => (timer ? (stop(), controls()) : go()), single, undo: asTrained, more });
 listen("submit", { form: calculate, patch: readOther });
 listen("change", { model: another, squared: arrange, site: readOther, head: () => look(), recurrence: () => look() });
 listen("keydown", { text: typed });
@@ -484,10 +487,8 @@ take(0);
 document.querySelectorAll("[data-problem]").forEach(watched);
 addEventListener("hashchange", recall);
 recall();
-if (linked) {
-  tour();
-  if (!location.hash) open();
-}
+if (linked) tour();
+if (linked && !location.hash) open();
 
 // For the browser's console: the same model without the page around it.
 globalThis.curta = {

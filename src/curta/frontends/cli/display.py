@@ -142,7 +142,12 @@ class Learning(Progress):
         """When the first steps were over, and how many these were: they are slower than others."""
 
     def show(self, now: "Step") -> None:
-        middle, say = statistics.median, console().print
+        middle, say, moment = statistics.median, console().print, time.monotonic()
+        if self.warm is None:
+            self.warm = moment, now.step
+            compiling = self.run.folder.read_info().compile_seconds or 0.0
+            preparing = max(0.0, moment - self.begun - now.seconds - compiling)
+            say(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
         if (validated := now.validated) is not None:
             by_operator = validated.by_operator.items()
             each = "".join(f"  {name} {cell(middle(shares))}" for name, shares in by_operator)
@@ -161,12 +166,6 @@ class Learning(Progress):
             f"  exact match {cell(middle(shares))}{ends}  {now.examples_per_second:,.0f}/s"
         )
         self.update(self.task, total=now.steps, completed=now.step, description=line)
-        moment = time.monotonic()
-        if self.warm is None:
-            self.warm = moment, now.step
-            compiling = self.run.folder.read_info().compile_seconds or 0.0
-            preparing = max(0.0, moment - self.begun - now.seconds - compiling)
-            say(f"preparing: {preparing:.0f} s, compiling: {compiling:.0f} s")
         if self.disable:
             # by the clock, since what is validated, watched and saved takes its time too
             steps, seconds = now.step - self.warm[1], moment - self.warm[0]

@@ -48,9 +48,10 @@ def show_problem(
     """Print a problem as a recipe, or a run, writes it, or its steps, windows or layers."""
     if folder is None and not view and text is None:
         notice(f"{printable(name)}: {printable(recipe.summary)}")
+        options = "--fields, --layers or --window" if recipe.programs else "--fields or --layers"
         notice(
-            f"Train it: curta train {shlex.quote(name)}. `curta show {shlex.quote(name)} --fields`"
-            " lists its fields; --layers, --window"
+            f"Train it with `curta train {shlex.quote(name)}`."
+            f" Add {options} to this command to see more."
         )
     if not text and view not in ("layers", "window"):
         text = operation_named(recipe.tasks[0].operator).example

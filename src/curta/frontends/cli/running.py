@@ -520,7 +520,8 @@ def job_view(folder: JobFolder, rows: Sequence[RunState]) -> Group:
     for row in sorted(rows, key=lambda row: order.index(row.state)):
         word = row.stage if row.state == "running" and row.stage else row.state
         times = f", try {row.failures + 1}" if row.failures and row.state != "failed" else ""
-        steps = f"{row.step:,}/{row.steps:,}" if row.steps else ""
+        steps = f"{min(row.step, row.steps):,}/{row.steps:,}" if row.steps else ""
+        steps += f" + {row.step - row.steps:,} repair" if row.step > row.steps else ""
         left = "" if row.seconds_left is None else duration(row.seconds_left)
         table.append([row.run, (row.state, f"{word}{times}"), steps, left, row.line])
     columns = [

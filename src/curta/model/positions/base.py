@@ -1,9 +1,9 @@
-"""The interface of a position encoding: how attention sees where a token stands.
+"""The interface of a position encoding: how attention learns where a token stands.
 
 An encoding may add vectors to the embeddings (`embed`), rotate queries and keys (`rotate`), add a
 bias to attention scores (`bias`), or choose the keys that a query sees (`index`, `visible_keys`,
 `attend`). The defaults are those of a causal transformer without positions; each encoding overrides
-what it changes.
+only what it changes.
 
 Parameters that differ between blocks are in `layers`, with the attention layers as leading axis;
 the model passes each block its slice.
@@ -28,7 +28,7 @@ HIDDEN = -1e9
 """Score of an invisible key: finite, so that no softmax divides by zero."""
 
 LONG, PAIRS = 1 << 19, 1 << 17
-"""Longer texts, in query-key pairs, attend in chunks of this many pairs.
+"""Texts of more than LONG query-key pairs attend in chunks of PAIRS pairs.
 
 1,400 sums of 1,000 digits took 126 s of a processor and 3.5 GB at once, 37 s and 0.6 GB in chunks.
 """
@@ -42,85 +42,127 @@ Vectors = Float[Array, "batch time width"]
 
 @dataclass(frozen=True)
 class Shape:
-    """What an encoding depends on in its model."""
+    """The properties of a model on which an encoding may depend."""
 
     layout: Layout
+    """The way problems are written, with its characters, roles and axes."""
     width: int
+    """The width of the residual stream."""
     heads: int
+    """The number of attention heads in each layer."""
     num_attention_layers: int
+    """The number of attention layers."""
 
 
 class VisibleKeys(NamedTuple):
-    """Queries, keys, and a mask of the keys that each query sees."""
+    """Queries, keys, and which keys each query sees."""
 
     queries: TokenPositions
+    """The positions of the queries."""
     keys: Any
+    """The positions of the keys, in the form that `Encoding.index` returns."""
     mask: Bool[Array, "batch queries keys"]
+    """Whether a query sees a key."""
     factors: Float[Array, "batch queries heads keys"] | None = None
-    """Dropout: factors of the attention weights in training; None outside of it."""
+    """Dropout factors of the attention weights; None outside training."""
 
 
 class Encoding(eqx.Module):
-    """No positions: the model infers order from causal masking alone. Base of all encodings.
+    """Base class of position encodings; by itself, an encoding without positions (NoPE).
+
+    Without positions the model infers order from causal masking alone. To write an encoding,
+    override some of the methods below. Tokens are described by `TokenPositions`: the `index` of
+    each token in its text, its `role` (-1 for padding) and its `coordinates` (squares), each with
+    axes batch and time.
+
+    Example, the file `decay.py` of a recipe with `positions.name=./decay.py`::
+
+        @dataclass(frozen=True)
+        class Decay:
+            name: str = "decay"
+            strength: float = 0.5
+
+            def build(self, shape):
+                return DecayEncoding(self.strength)
+
+
+        class DecayEncoding(curta.Encoding):
+            strength: float = eqx.field(static=True)
+
+            def bias(self, layer, visible_keys):
+                queries, keys = visible_keys.queries, visible_keys.keys
+                distance = queries.index[:, :, None] - keys.index[:, None, :]
+                return -self.strength * distance[:, None].astype(jnp.float32)
 
     Source: Kazemnejad et al., arXiv 2305.19466.
     """
 
     @property
     def layers(self) -> Any:
-        """Parameters of each attention layer, stacked along a leading axis."""
+        """Parameters that differ between attention layers, with the layer as leading axis.
+
+        `bias`, `attend`, `weights` and `scores` receive the slice of their layer.
+        """
         return ()
 
     def check(self, bounds: ShapeBounds, *, training: bool = False) -> None:
-        """Raise UserError if such texts have no positions; with `training`, if displaced."""
+        """Check that the encoding has positions for all texts within these bounds.
+
+        Args:
+            bounds: The largest prompt, completion and coordinates.
+            training: Whether texts are displaced at random, as in training.
+
+        Raises:
+            UserError: Such texts are too long for the encoding.
+        """
 
     def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
-        """Displace positions at random in training, by one draw for the whole batch."""
+        """Displace positions in training, by one random draw for the whole batch."""
         return where
 
     def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
-        """Displace positions at random in training, by one key for each text of the batch."""
+        """Displace positions in training, with one random key for each text of the batch."""
         return where
 
     def embed(self, where: TokenPositions) -> Vectors | float:
-        """Return what is added to the token embeddings."""
+        """Return vectors to add to the token embeddings: batch x time x width, or 0."""
         return 0.0
 
     def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
-        """Transform queries, or keys, in every attention layer."""
+        """Rotate or otherwise transform the queries, or the keys, of every attention layer."""
         return heads
 
     def bias(self, layer: Any, visible_keys: VisibleKeys) -> Scores | float:
-        """Return what is added to the attention scores."""
+        """Return a bias to add to the attention scores: batch x heads x queries x keys, or 0."""
         return 0.0
 
     def index(self, keys: TokenPositions, bounds: ShapeBounds) -> Any:
-        """Return what `visible_keys` needs to know of the keys."""
+        """Return the keys in the form that `visible_keys` needs; computed once for each text."""
         return keys
 
     def blank(self, like: TokenPositions, slots: int, bounds: ShapeBounds) -> Any:
-        """Return the index of texts with room for `slots` tokens, none of them written yet."""
+        """Return the index of empty texts, with room for `slots` tokens to generate."""
         batch, _, axes = like.coordinates.shape
         never = jnp.full((batch, slots), jnp.iinfo(jnp.int32).max, jnp.int32)
         coordinates = jnp.zeros((batch, slots, axes), jnp.int32)
         return TokenPositions(never, jnp.full_like(never, -1), coordinates)
 
     def insert(self, index: Any, new: TokenPositions) -> Any:
-        """Return the index with more tokens, written at the slots `new.index`."""
+        """Return the index with further tokens, stored at the slots `new.index`."""
         rows = jnp.arange(len(new.index))[:, None]
         return jax.tree.map(lambda old, tokens: old.at[rows, new.index].set(tokens), index, new)
 
     def keys_per_query(self, bounds: ShapeBounds) -> int:
-        """Return how many keys are scored for each query."""
+        """Return the number of keys that are scored for each query; it sets the cost."""
         return bounds.total
 
     def visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
-        """Let each query see every key that does not come after it."""
+        """Return the keys that each query sees: by default itself and all before it."""
         visible = index.index[:, None, :] <= queries.index[:, :, None]
         return VisibleKeys(queries, index, visible)
 
     def bidirectional_mask(self, index: Any, queries: TokenPositions) -> VisibleKeys:
-        """Let each query see every key of the text, before or after it, except padding."""
+        """Return the keys that each query of an encoder sees: all of the text except padding."""
         visible = jnp.broadcast_to(
             index.role[:, None, :] >= 0, (*queries.role.shape, index.role.shape[1])
         )
@@ -129,7 +171,15 @@ class Encoding(eqx.Module):
     def attend(
         self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
     ) -> Queries:
-        """Return softmax attention of each query over its visible keys; in chunks if long."""
+        """Return the output of attention for each query, computed in chunks for long texts.
+
+        Args:
+            layer: Parameters of the attention layer, from `layers`.
+            visible_keys: What each query sees.
+            q: Queries, batch x queries x heads x features.
+            k: Keys, batch x keys x heads x features.
+            v: Values, of the same shape as the keys.
+        """
 
         def attend_chunk(chunk: tuple[Queries, VisibleKeys]) -> Queries:
             heads, visible = chunk
@@ -148,11 +198,11 @@ class Encoding(eqx.Module):
         return joined[:, : q.shape[1]]
 
     def weights(self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys) -> Scores:
-        """Return attention weights; 0 where a key is not visible."""
+        """Return attention weights, which sum to 1 over the keys; 0 for an invisible key."""
         return jax.nn.softmax(self.scores(layer, visible_keys, q, k), axis=-1)
 
     def scores(self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys) -> Scores:
-        """Return scaled products of queries and keys plus bias; HIDDEN where not visible."""
+        """Return scaled query-key products plus bias; -1e9 for an invisible key."""
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k, preferred_element_type=jnp.float32)
         scores = scores * q.shape[-1] ** -0.5 + self.bias(layer, visible_keys)
         return jnp.where(visible_keys.mask[:, None], scores, HIDDEN)
@@ -163,9 +213,9 @@ def build_nope(settings: NoPE, shape: Shape) -> Encoding:
 
 
 def queries_at_once(queries: int, keys: int) -> int:
-    """Return how many queries of a text attend at once: all of a short one.
+    """Return how many queries of a text attend at once: all of them in a short text.
 
-    All, too, where a length is symbolic, as in an exported graph for texts of any length.
+    Also all of them if a length is symbolic, as in an exported graph for texts of any length.
     """
     short = not isinstance(queries * keys, int) or queries * keys <= LONG
     return queries if short else max(1, PAIRS // keys)
@@ -194,7 +244,7 @@ def first_text(visible_keys: VisibleKeys) -> VisibleKeys:
 
 
 def distances(visible_keys: VisibleKeys) -> Int[Array, "batch queries keys"]:
-    """Return how many tokens each key stands before each query."""
+    """Return the distance from each key to each query, in tokens; positive for earlier keys."""
     return visible_keys.queries.index[:, :, None] - visible_keys.keys.index[:, None, :]
 
 

@@ -1,4 +1,4 @@
-"""Named activations of members over whole true texts, as arrays and as an .npz file."""
+"""Named activations of members over correct texts, as arrays and as an .npz file."""
 
 import io
 import json
@@ -20,10 +20,10 @@ from curta.probes.inside.question import Question
 from curta.problems.problem import Problem
 
 MOST = 1 << 28
-"""Most numbers that are held at once: a gigabyte."""
+"""The most numbers that are held at once: a gigabyte."""
 
 NO_GOAL = -1
-"""In place of a goal, where the model predicts nothing."""
+"""Takes the place of a goal where the model predicts nothing."""
 
 ABOUT = "about"
 """The entry of an .npz file that describes the arrays; `likeliest`, `goals` and `neighbours` are
@@ -32,56 +32,71 @@ further entries that are not sites."""
 
 @dataclass(frozen=True)
 class Position:
-    """One token of a text: its symbol, its role, its coordinates, and the right token to follow it.
-
-    `after` is None where the model predicts nothing. An encoder predicts the tokens of the answer
-    at the first positions of the prompt.
-    """
+    """One token of a text, and the token that should follow it."""
 
     token: str
+    """The symbol of the token."""
     role: str
+    """The part that it plays."""
     at: list[int]
+    """Its coordinates, in the order of `About.places`."""
     after: str | None = None
+    """The correct next token; None where the model predicts nothing. An encoder predicts the tokens
+    of the answer at the first positions of the prompt."""
 
 
 @dataclass(frozen=True)
 class About:
-    """The description of the arrays in an .npz file: its entry `about`, as JSON.
-
-    `axes` has those of each site, `places` the names of a token's coordinates, `positions` the
-    tokens of each problem's text, `neighbours` the names along the last axis of that entry.
-    """
+    """The description of recorded arrays; as JSON, the entry `about` of an .npz file."""
 
     FORMAT: ClassVar[int] = 1
     REMEDY: ClassVar[str] = "write it anew with `curta probe RUN activations`"
 
     run: str
+    """The name of the run."""
     step: int
+    """The step of the checkpoint."""
     members: list[int]
+    """The numbers of the members."""
     problems: list[str]
+    """The problems."""
     axes: dict[str, list[str]]
+    """By site, the names of the array's axes."""
     places: list[str]
+    """The names of a token's coordinates."""
     positions: list[list[Position]]
+    """The tokens of each problem's text."""
     interventions: list[str]
+    """The changes that were made."""
     neighbours: list[str]
+    """The names of the squares along the last axis of `Activations.neighbours`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """Values of named sites, arrays with the axes in `about.axes`: members first.
+    """Recorded values of a model's sites, from `Run.activations`.
 
-    Values behind the end of a shorter text are NaN. Iterating yields the names of sites, indexing
-    returns the array of one and raises UserError for a name that was not recorded.
+    Index it with the name of a site to get the array; iterate over it to get the names. The first
+    axis of every array is the member; `about.axes` names all. Beyond the end of a shorter text,
+    values are NaN. An unknown name raises UserError.
+
+    Example::
+
+        activations = run.activations(["12+34", "5+6"], "layer.0.*")
+        for site in activations:
+            print(site, activations[site].shape, activations.about.axes[site])
     """
 
     about: About
+    """The run, the problems, and the axes of each array."""
     arrays: Mapping[str, np.ndarray]
+    """The arrays by the names of their sites."""
     likeliest: Int[np.ndarray, "members problems positions"]
     """The token that each member would write after each position, padding included."""
     goals: Int[np.ndarray, "problems positions"]
-    """The right token there; -1 where the model predicts nothing."""
+    """The correct token after each position; -1 where the model predicts nothing."""
     neighbours: Int[np.ndarray, "problems queries neighbours"] | None = None
-    """With a window, the position of each neighbour that a query sees; -1 for an empty square."""
+    """Under a window, the position of each neighbour that a query sees; -1 for an empty square."""
 
     def __getitem__(self, site: str) -> np.ndarray:
         if site not in self.arrays:
@@ -93,15 +108,20 @@ class Activations:
 
     @property
     def exact_match(self) -> Bool[np.ndarray, "members problems"]:
-        """Whether each predicted token is the likeliest after the true tokens before it.
+        """Whether every correct token is the likeliest one after the correct tokens before it.
 
-        Exactly then a member that writes by itself, under the same interventions, writes the text.
+        This is true exactly when the member, under the same interventions, would write the correct
+        text.
         """
         right: np.ndarray = ((self.likeliest == self.goals) | (self.goals == NO_GOAL)).all(axis=2)
         return right
 
     def save(self, path: str | Path) -> Path:
-        """Write an .npz file with an array for each site and `about`; return its path."""
+        """Write all arrays and their description to an .npz file, and return its path.
+
+        Args:
+            path: Path of the file; `.npz` is added if it is missing.
+        """
         out = Path(path) if str(path).endswith(".npz") else Path(f"{path}.npz")
         others = {ABOUT: np.array(typed.text(self.about)), "likeliest": self.likeliest}
         others |= {"goals": self.goals}
@@ -114,7 +134,11 @@ class Activations:
 
     @classmethod
     def load(cls, path: str | Path) -> "Activations":
-        """Read a file written by `save`; UserError for any other file."""
+        """Read a file written by `save`.
+
+        Raises:
+            UserError: The file cannot be read, or is of another kind.
+        """
         where = f"file {str(path)!r}"
         try:
             content = io.BytesIO(Path(path).read_bytes())
@@ -142,11 +166,11 @@ def find(
     step: int = 0,
     members: Sequence[int] | None = None,
 ) -> Activations:
-    """Record the activations of all the models over the true texts of problems.
+    """Record the activations of all the models over the correct texts of problems.
 
     `sites` are names or patterns, see `interventions.matching`; `members` are the numbers of the
-    models in their run. Raises UserError for what `Question` refuses, for unknown sites, and for
-    more numbers than fit into memory.
+    models in their run. Raises UserError for whatever `Question` refuses, for unknown sites, and
+    for more numbers than fit into memory.
     """
     question = Question(models, problems, interventions)
     layout, config, whole = models.layout, models.stacked.config, question.whole
@@ -163,7 +187,7 @@ def find(
     axes = {site: ["member", *AXES[kind(site)]] for site in chosen}
     arrays = dict[str, np.ndarray]()
     for site in chosen:
-        # Cut what lies behind the longest text, and put NaN behind the ends of the others.
+        # Cut everything beyond the longest text, and put NaN beyond the ends of the others.
         along_text = [axis in ("position", "query", "key") for axis in axes[site]]
         array = values[site][tuple(slice(longest if text else None) for text in along_text)]
         shape = [1] * array.ndim

@@ -1,7 +1,7 @@
-"""What a user changes in a forward pass; this module does not import JAX.
+"""Changes that a user makes in a forward pass; this module does not import JAX.
 
-An intervention names a site, or several by a pattern, the value to put there, and the places: at
-which problems, positions, roles, heads, neurons, neighbours.
+An intervention names one or more sites, the value to put there, and where it applies: at which
+problems, positions, roles, heads, neurons or neighbours.
 """
 
 import operator
@@ -26,32 +26,37 @@ LISTER = "curta probe RUN activations PROBLEM"
 
 @dataclass(frozen=True)
 class Intervention:
-    """Other values in place of a site's, in one forward pass.
+    """A change of a model's computation: other values at a site, in one forward pass.
 
-    `how` is one of
+    Corresponding tokens of two problems, which `resample` and `patch` need, are digits of the same
+    role on the same square, or signs of the same role. Where several match, their order decides. A
+    token without a counterpart keeps its value.
 
-    - `zero`: zeros;
-    - `mean`: each member's mean over all tokens of the same role in all problems;
-    - `resample`: the value in another of the problems, drawn with `seed`;
-    - `patch`: the value in the problem `source`.
+    Example::
 
-    The last two take the value at the corresponding token: the digit of the same role on the same
-    square (place), or the sign of the same role; of several, the one of the same rank. A token
-    without a counterpart keeps its value.
+        carry = curta.Intervention("layer.0.attention.heads", where={"head": 2, "role": "sum"})
+        run.intervene(["57+68"], [carry])
 
-    `where` selects along the axes of the site, by one index or several: `problem`, `position`,
-    `head`, `neuron`, `feature`, `token`, and `query`, `key` of attention weights; by name, `role`
-    and `key_role` select tokens, and `neighbour` a square of the window, such as `a place+1` or
-    `itself`. A value changes if all of them select it; without any, every value changes.
-
-    Raises UserError for an unknown `how`, and for a source without `patch` or the reverse.
+    Raises:
+        UserError: `how` is unknown, `patch` has no source, or another change has one.
     """
 
     site: str
+    """The name of a site, or a pattern, such as `layer.0.*`."""
     how: str = "zero"
+    """The kind of new value. It is `zero`, `mean` (each member's mean over all tokens of the same
+    role), `resample` (the value at the corresponding token of another, random problem) or `patch`
+    (the value at the corresponding token of the problem `source`)."""
     source: str | None = None
+    """The problem to patch from, such as `12+35`."""
     where: Mapping[str, Selection] = field(default_factory=dict)
+    """Which values to change; all by default. Keys are axes of the site, each with one index or
+    several: `problem`, `position`, `head`, `neuron`, `feature` and `token`, or `query` and `key` of
+    attention weights. By name, `role` and `key_role` select tokens, and `neighbour` selects a
+    square of the window, such as `a place+1` or `itself`. Several keys select their intersection.
+    """
     seed: int = 0
+    """The seed of `resample`."""
 
     def __post_init__(self) -> None:
         if self.how not in HOWS:
@@ -92,7 +97,7 @@ def parsed(text: str, how: str, source: str | None = None, seed: int = 0) -> Int
 
 
 def as_list(value: Selection) -> list[int | str]:
-    """Return one or several as a list; NumPy's integers become Python's.
+    """Return one index, or several, as a list; NumPy integers become Python's.
 
     >>> as_list(2), as_list(["a", "b"])
     ([2], ['a', 'b'])
@@ -102,9 +107,9 @@ def as_list(value: Selection) -> list[int | str]:
 
 
 def matching(patterns: str | Sequence[str], names: Collection[str]) -> list[str]:
-    """Return the sites that patterns name, in order; UserError for a pattern without a site.
+    """Return the sites that match patterns, in order; UserError if a pattern matches none.
 
-    A name stands for all sites below it; without `recurrence.R.`, for those of every recurrence:
+    A name also stands for all sites below it; without `recurrence.R.`, for all recurrences:
 
     >>> names = ["embedding", "layer.0.before", "layer.0.mlp.inner", "layer.10.after"]
     >>> matching(["layer.0", "embedding"], names), matching("*.after", names)

@@ -1,4 +1,4 @@
-"""Check whether a program can be learned: compare its answers with the truth, and its windows.
+"""Check whether a program can be learned: compare its answers with the truth, look for conflicts.
 
 Random problems of several sizes are recorded. Where one window is followed by different tokens, no
 windowed model can learn the program; two texts then show such a conflict.
@@ -53,25 +53,32 @@ WRITE = "write what decides the next token, such as a carry, on a square that is
 
 
 class Cell(NamedTuple):
-    """One cell of a window: the neighbour's name and its symbol, None if the square is empty."""
+    """One cell of a window."""
 
     place: str
+    """The name of the square, such as `a place+1`."""
     symbol: str | None
+    """The symbol on it; None if it is empty."""
 
 
 @dataclass(frozen=True)
 class ConflictExample:
-    """A role whose next token is not a function of its window, shown by two texts."""
+    """A role with windows that are followed by different tokens, shown by two texts."""
 
     role: str
+    """The role."""
     count: int
-    """Windows of this role followed by different tokens."""
+    """The number of its windows that are followed by different tokens."""
     window: tuple[Cell, ...]
+    """One of these windows."""
     follows: tuple[str, str]
+    """Two tokens that follow it."""
     problems: tuple[tuple[int, ...], tuple[int, ...]]
+    """The operands of a problem for each."""
     steps: tuple[int, int]
-    """Index of the query in the text of each problem."""
+    """The index of the token that sees the window in the text of each problem."""
     hint: str
+    """What to change in the program."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +86,11 @@ class WrongExample:
     """A problem for which the program writes a wrong answer."""
 
     operands: tuple[int, ...]
+    """The operands."""
     answer: Any
+    """The answer that the program writes; None if it is invalid."""
     truth: Any
+    """The right answer."""
 
 
 @dataclass(frozen=True)
@@ -88,52 +98,69 @@ class GrowingTokens:
     """Moves or symbols of a role that grow with the problems, so the vocabulary is unbounded."""
 
     role: str
+    """The role."""
     axis: str
     """The axis of the moves; empty if the symbols grow."""
     longest: tuple[str, ...]
+    """The longest moves, or the newest symbols."""
 
 
 @dataclass(frozen=True)
 class RecordedSize:
-    """The amount recorded at one size; `longest` and `middle` are tokens of a text."""
+    """What was recorded at one size."""
 
     digits: int
+    """The number of digits."""
     problems: int
+    """The number of problems."""
     tokens: int
+    """The number of tokens in their texts."""
     longest: int
+    """The number of tokens in the longest text."""
     middle: int
+    """The median number of tokens in a text."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProgramCheck:
-    """The results of checking a program."""
+    """The result of checking one program."""
 
     program: Program
+    """The program."""
     machine: Machine
+    """Its vocabulary, roles and prompt format."""
     windows: Windows
+    """For each role, the neighbours that its tokens see."""
     distinct: int
-    """Distinct windows."""
+    """Number of distinct windows that were recorded."""
     expected: int
     """Lower estimate of the number of windows at these sizes (Chao, 1984)."""
     by_role: dict[str, int]
-    """Distinct windows of each role."""
+    """Number of distinct windows of each role."""
     symbols: dict[str, int]
-    """Symbols of each role, small carries included."""
+    """Number of symbols of each role, small carries included."""
     sizes: tuple[RecordedSize, ...]
+    """What was recorded at each size."""
     tokens_per_second: int
+    """Tokens that the program writes in a second."""
     wrong: tuple[WrongExample, ...]
+    """Some problems with a wrong answer."""
     wrongs: int
+    """Number of problems with a wrong answer."""
     conflicts: tuple[ConflictExample, ...]
+    """For each role with windows that are followed by different tokens, an example of one."""
     growing: tuple[GrowingTokens, ...]
+    """Moves and symbols that grow with the problems, so that the vocabulary has no end."""
     unstable: tuple[int, ...] | None
-    """A problem for which two recordings differ, if any."""
+    """Operands for which two recordings differ; None if there are none."""
     closed: bool | None = None
-    """Whether a list of windows was proved to hold all that can occur; None: it was not tried."""
+    """Whether the list of windows is proved complete; None if that was not tried."""
     obstacle: str = ""
-    """What keeps it from being proved, and how others cured it."""
+    """What prevents the proof, and a remedy that worked for other programs."""
 
     @property
     def learnable(self) -> bool:
+        """Whether answers are right, windows have no conflicts, and recordings agree."""
         return not (self.wrongs or self.conflicts or self.unstable)
 
     @property

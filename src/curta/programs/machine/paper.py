@@ -1,11 +1,11 @@
-"""Squared paper: what a program writes, and how the pen moves.
+"""Squared paper: programs move a pen on it and write symbols into squares.
 
 A program is a Python function that takes a `Paper` and the digits of its operands:
 
     paper.move(place=+1).write("sum", 7, carry=1)
 
-writes `7¹` one square further along the axis `place`. The paper records each writing as a token:
-its symbol, its role, and the move since the previous token.
+writes `7¹` one square further along the axis `place`. The paper records each symbol as a token: the
+symbol, its role, and the move since the previous token.
 """
 
 from typing import NamedTuple
@@ -25,17 +25,18 @@ CARRIES = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
 class Token(NamedTuple):
-    """One entry of a vocabulary.
-
-    `value` is the symbol's number, None for a sign; `carry` is written small beside it. `move`
-    has one entry for each axis.
-    """
+    """One entry of a vocabulary."""
 
     symbol: str
+    """The symbol as it is shown, such as `7¹`."""
     role: str
+    """The part that the token plays, such as `sum`."""
     move: tuple[int, ...]
+    """The move of the pen since the previous token, on each axis; see `HOME`."""
     value: int | None = None
+    """The digit's value; None for a sign."""
     carry: int = 0
+    """The carry written small beside the digit."""
 
     @property
     def text(self) -> str:
@@ -89,19 +90,37 @@ class FixedVocabulary(Vocabulary):
 
 
 class Paper:
-    """Record one text as token numbers of a vocabulary, which grows as needed."""
+    """Squared paper on which an algorithm writes, and the pen's position.
+
+    Axes are numbered from the origin, square 0. The methods return the paper, so calls can be
+    chained.
+
+    Example::
+
+        paper.move(place=+1).write("sum", 7, carry=1)
+    """
 
     def __init__(self, axes: tuple[str, ...], vocabulary: Vocabulary, limit: int) -> None:
         self.axes = axes
+        """The names of the axes."""
         self.tokens: list[int] = []
+        """The numbers of the tokens written so far."""
         self.limit = limit
+        """The most tokens of one text."""
         self._numbers = vocabulary
         self._index = {axis: number for number, axis in enumerate(axes)}
         self._still = [0] * len(axes)
         self._move = [0] * len(axes)
 
     def move(self, **steps: int) -> "Paper":
-        """Move the pen by so many squares on each axis."""
+        """Move the pen relative to its square.
+
+        Args:
+            steps: Number of squares on each axis, such as `place=+1`.
+
+        Raises:
+            ProgramError: There is no such axis.
+        """
         for axis, step in steps.items():
             if axis not in self._index:
                 raise ProgramError(str(unknown("axis", axis, self.axes)))
@@ -109,7 +128,14 @@ class Paper:
         return self
 
     def home(self, *axes: str) -> "Paper":
-        """Move the pen to the origin on these axes, by default on all."""
+        """Move the pen to square 0.
+
+        Args:
+            axes: Axes on which to move; all by default.
+
+        Raises:
+            ProgramError: There is no such axis.
+        """
         for axis in axes or self.axes:
             if axis not in self._index:
                 raise ProgramError(str(unknown("axis", axis, self.axes)))
@@ -117,7 +143,16 @@ class Paper:
         return self
 
     def write(self, role: str, symbol: int | str, carry: int = 0) -> "Paper":
-        """Write a digit or a sign where the pen stands."""
+        """Write one symbol into the pen's square.
+
+        Args:
+            role: Part that the symbol plays, such as `sum`.
+            symbol: A digit as a number, or a sign as text.
+            carry: A digit to write small beside it.
+
+        Raises:
+            ProgramError: An argument is invalid, or the text is too long.
+        """
         key = (symbol, role, carry, tuple(self._move))
         self.tokens.append(self._numbers[key])
         self._move = self._still.copy()
@@ -126,7 +161,7 @@ class Paper:
         return self
 
     def end(self) -> None:
-        """Write the sign that ends the text."""
+        """Write the sign `$` that ends the text."""
         self.write("end", END)
 
 

@@ -1,4 +1,4 @@
-"""Programs: an algorithm that writes on squared paper, its prompt, its answer and its truth."""
+"""Programs: an algorithm that writes on squared paper, its prompt, its answer, and the truth."""
 
 import dataclasses
 import inspect
@@ -31,45 +31,54 @@ Draw = Callable[..., tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """One algorithm for one operator.
+    """An algorithm for one operator, the format of its problems, and the truth to check it by.
 
-    `run` takes a paper and the operands' digits, least significant first; without it, the answer is
-    written at once, digit after digit. `broadcast` names the axes on which a role is seen from
-    every square. `reach` is the largest distance of a neighbour.
-
-    `truth` is plain Python on whole numbers; None for an operator of `operations`. `refuse` says
-    why operands have no answer. `cases` draw rare problems, by name. `commutes` says that the
-    order of operands does not change the truth. `in_base` makes the program for digits of another
-    base; an algorithm that takes `base=` has one. Programs of one `family` share their roles in a
-    joint machine.
-
-    `sizes` are those to train on without a recipe: `digits`, `second` and `operands`, each as
-    (fewest, most). `draw` replaces uniform random digits. `file` is the tag of the user's file that
-    the program comes from.
+    Programs are made by the decorator `program`, or by `written` for those without an algorithm.
     """
 
     name: str
+    """The program's name, as in a recipe."""
     operator: str
+    """The operator that it computes, in letters such as `gcd` or symbols such as `+`."""
     axes: tuple[str, ...]
+    """The names of the paper's axes, such as `("place", "row")`."""
     prompt: tuple[Part, ...]
+    """The operands and signs of a problem, in the order in which they are written."""
     answer: Answer
+    """Where the answer stands in what the program writes."""
     run: Algorithm | None = None
+    """The algorithm, a function `run(paper, *digits)` that takes the digits of each operand as a
+    list, least significant first. Without it, the answer is written at once, digit after digit."""
     broadcast: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By role, the axes on which its newest token is seen from every square."""
     reach: int = 1
+    """How far the model sees on each axis, in squares."""
     truth: Callable[..., Any] | None = None
+    """Returns the right answer for integer operands; None for a built-in operator."""
     refuse: Callable[..., str | None] | None = None
+    """Returns why integer operands have no answer, such as division by zero; None if they do."""
     cases: Mapping[str, Draw] = field(default_factory=dict)
+    """By name, functions `draw(rng, *digits)` that return the operands of rare problems."""
     commutes: bool = False
+    """Whether swapping the operands leaves the truth unchanged."""
     example: str = ""
+    """A problem to show."""
     in_base: Callable[[int], "Program"] | None = None
+    """Returns the program for digits of another base. An algorithm that takes `base=` gets one."""
     family: str = ""
+    """Programs of one family share their roles when a model learns several of them."""
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Sizes to train on without a recipe, each as (fewest, most). The keys are `digits` of the
+    operands, `second` for the digits of all but the first operand, and `operands` for their number.
+    """
     draw: Draw | None = None
+    """Draws random operands, `draw(rng, *digits)`, in place of uniformly random digits."""
     file: str = ""
+    """The tag of the Python file that the program comes from; empty if there is none."""
 
     @property
     def where(self) -> str:
-        """Where a program in a user's file stands, for messages, such as `gcd.py line 3:`."""
+        """The file and line of a program in a user's file, as a prefix of messages."""
         function = self.run or self.truth
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         line = f" line {code.co_firstlineno}" if code else ""
@@ -82,6 +91,7 @@ class Program:
 
     @cached_property
     def format(self) -> Format:
+        """The format of its prompts and answers."""
         return Format(self.axes, self.prompt, self.answer)
 
     @property
@@ -91,13 +101,18 @@ class Program:
 
     @property
     def summary(self) -> str:
-        """The first line of the algorithm's docstring."""
+        """The first line of the algorithm's docstring, or else the program's name."""
         return ((self.run.__doc__ if self.run else "") or self.name).strip().partition("\n")[0]
 
     def record(self, operands: Sequence[int], vocabulary: Vocabulary) -> Text:
-        """Record the text of a problem: its tokens, and the length of its prompt.
+        """Write the text of a problem, and return its tokens and the length of the prompt.
 
-        Raises ProgramError for a program that writes nothing or never ends.
+        Args:
+            operands: Integer operands.
+            vocabulary: Token numbers, which grow as new tokens are written.
+
+        Raises:
+            ProgramError: The algorithm writes nothing, or more than 2,000,000 tokens.
         """
         paper = Paper(self.axes, vocabulary, LIMIT)
         digits = self.format.digits(operands)
@@ -114,9 +129,10 @@ class Program:
         return prompt + paper.tokens, len(prompt)
 
     def true_answer(self, operands: Sequence[int]) -> TrueAnswer:
-        """Return the truth, by the program itself or by its operator.
+        """Return the right answer, from the program's `truth` or its built-in operator.
 
-        Raises UserError for an answer of the wrong kind.
+        Raises:
+            UserError: The answer is not of the type that the program's `answer` describes.
         """
         with self._naming(operands):
             answer = (self.truth or OPERATIONS[self.operator].truth)(*operands)
@@ -135,7 +151,7 @@ class Program:
         return answer
 
     def problem_text(self, operands: Sequence[int]) -> str:
-        """Return a problem as people write it, shortened for a message."""
+        """Return a problem as people write it, such as `12+34`, shortened for a message."""
         operation = OPERATIONS.get(self.operator)
         if operation is None:
             return quoted(f"{self.operator} {','.join(map(to_text, operands))}")[1:-1]
@@ -144,7 +160,7 @@ class Program:
 
     @contextmanager
     def locating(self) -> Iterator[None]:
-        """Add the program's file and line to errors about the texts that it writes."""
+        """Return a context in which errors name the program's file and line."""
         try:
             yield
         except UserError as error:
@@ -174,9 +190,35 @@ def program(
     answer: Answer,
     **fields: Any,
 ) -> Callable[[Algorithm], Program]:
-    """Decorate an algorithm to make it a `Program`, whose fields these are.
+    """Turn an algorithm into a `Program`; use it as a decorator.
 
-    `sizes` may be two digit counts alone: (1, 4). Raises ProgramError for parts that do not fit.
+    Example::
+
+        @curta.program(
+            "digitsum",
+            axes=("place",),
+            prompt=(Given("n", along="place"), Sign("=")),
+            answer=Answer("sum"),
+            truth=lambda n: sum(map(int, str(n))) % 10,
+        )
+        def digit_sum(paper, n):
+            total = 0
+            for digit in n:  # least significant first
+                total = (total + digit) % 10
+                paper.move(place=+1).write("so far", total)
+            paper.write("sum", total).end()
+
+    Args:
+        name: Name of the program.
+        operator: Operator that it computes; by default its name.
+        axes: Names of the paper's axes.
+        prompt: Operands and signs of a problem, in order.
+        answer: Where the answer stands.
+        fields: Further fields of `Program`. `sizes` may be two numbers of digits, such as `(1, 4)`.
+
+    Raises:
+        ProgramError: The parts contradict each other, or the function does not take the operands of
+            the prompt.
     """
     blank = written(name, operator, axes=axes, prompt=prompt, answer=answer, **fields)
 
@@ -224,7 +266,23 @@ def written(
     sizes: Mapping[str, Sequence[int]] | Sequence[int] = (),
     **fields: Any,
 ) -> Program:
-    """Return a program without an algorithm, which writes the answer at once."""
+    """Return a program without an algorithm: it writes the answer at once, digit after digit.
+
+    Such a program shows what a model learns without being taught intermediate steps.
+
+    Args:
+        name: Name of the program.
+        operator: Operator that it computes; by default its name.
+        axes: Names of the paper's axes.
+        prompt: Operands and signs of a problem, in order.
+        answer: Where the answer stands.
+        broadcast: By role, the axes on which its newest token is seen from every square.
+        sizes: Sizes to train on, as in `Program`, or two numbers of digits, such as `(1, 4)`.
+        fields: Further fields of `Program`.
+
+    Raises:
+        ProgramError: The parts contradict each other.
+    """
     names = [field.name for field in dataclasses.fields(Program)]
     for field_name in fields:
         if field_name not in names:
@@ -304,11 +362,11 @@ def _check(blank: Program, broadcast: Mapping[str, Sequence[str]]) -> None:
 
 
 def write_answer(paper: Paper, form: Format, answer: Any) -> None:
-    """Write an answer along the axis of the first operand, from the origin on.
+    """Write an answer along the axis of the first operand, starting at the origin.
 
-    `-12` is a minus sign and the digits. Several numbers stand on a line each, with a comma before
-    all but the first. The answer is of the right kind, as `true_answer` returns it. Raises
-    ProgramError for one below 0 without a sign, or without an end to its decimals.
+    `-12` is a minus sign and the digits. Several numbers stand on one line each, with a comma
+    before all but the first. The answer has the right type, as `true_answer` returns it. Raises
+    ProgramError for a negative answer without a sign, or for a fraction with endless decimals.
     """
     along, spec = form.givens[0].along, form.answer
     numbers = list(answer) if spec.many else [answer]

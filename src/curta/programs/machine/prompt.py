@@ -1,6 +1,6 @@
 """Prompts and answers as data: which operand lies along which axis, and where the answer stands.
 
-With them a problem is written, and its answer read, without the program's code.
+From this data a problem is written, and its answer read, without the program's code.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,53 +16,70 @@ from curta.programs.machine.paper import HOME, Key, Token
 
 @dataclass(frozen=True)
 class Given:
-    """An operand, digit by digit along an axis; place 0 is its least significant digit.
+    """An operand of a prompt, written digit by digit along an axis from square 0.
 
-    With `high_first` it is written most significant digit first, which then stands at square 0. It
-    is broadcast on the axes in `everywhere`. With `many` it stands for all further operands, one on
-    each line of that axis, with `between` before each but the first.
+    Example::
 
-    With `follows` it continues from the square written last instead of the origin: with the operand
-    before it and the sign between, it forms one number, such as 3.75.
-
-    Zeros pad it: with `filled` to the longest of all filled operands, with `multiple` to a multiple
-    of that many digits. `gap` is a sign on the square of the digit written first, after it. One
-    that is `positive` is never 0: that is for the truth to refuse, and for proofs to know.
+        Given("a", along="place", filled=True)
     """
 
     role: str
+    """The role of its digits, also the name of the operand."""
     along: str
+    """The axis along which it is written."""
     everywhere: tuple[str, ...] = ()
+    """Axes on which its digits are seen from every square."""
     base: int = 10
+    """The base of its digits."""
     high_first: bool = False
+    """Whether the most significant digit is written first, at square 0."""
     many: str | None = None
+    """An axis, if this part stands for all further operands, one on each line of that axis."""
     between: str = ","
+    """With `many`, the sign before each of these operands but the first."""
     filled: bool = False
+    """Whether zeros pad it to the length of the longest filled operand."""
     multiple: int = 1
+    """Zeros pad it to a multiple of this number of digits."""
     gap: str = ""
+    """A sign written after the first digit, on the same square."""
     follows: bool = False
+    """Whether it continues from the last square instead of square 0. With the operand before it and
+    the sign between, it then forms one number, such as 3.75."""
     positive: bool = False
+    """Whether it is never 0. Proofs rely on this; `refuse` must reject such problems."""
 
     @property
     def name(self) -> str:
+        """The name of the operand."""
         return self.role
 
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign of the prompt, one square before the origin unless `at` gives its square.
+    """A sign of a prompt: a token that is no digit, such as `+` or `=`.
 
-    With `step` it stands that many squares from the token before it, on each axis.
+    It stands one square before the origin on the first axis, unless `at` or `step` says otherwise.
+
+    Example::
+
+        Sign("=", at={"place": -2})
     """
 
     symbol: str
+    """The sign itself."""
     role: str = ""
+    """Its role; by default `equals` for `=`, and `operator` for any other sign."""
     at: dict[str, int] = field(default_factory=dict)
+    """Its square on each axis."""
     everywhere: tuple[str, ...] = ()
+    """Axes on which it is seen from every square."""
     step: dict[str, int] | None = None
+    """Its distance from the token before it, on each axis."""
 
     @property
     def name(self) -> str:
+        """Its role."""
         return self.role or {"=": "equals"}.get(self.symbol, "operator")
 
 
@@ -74,26 +91,32 @@ Written = tuple[Token, Sequence[int]]
 
 @dataclass(frozen=True)
 class Answer:
-    """Where a text holds its answer: the digits of a role.
+    """Where a text holds its answer: in the digits of one role.
 
-    They are written least significant first unless `high_first`. `sign` is the role of a minus
-    sign, if there can be one. With `many` there are several numbers, one on each line of that axis.
-    `truth` says that 1 is true and 0 false. `fraction` is the role of the digits below a point; the
-    answer is then a `fractions.Fraction`.
+    Example::
+
+        Answer("difference", sign="minus")
     """
 
     role: str
+    """The role of the answer's digits."""
     base: int = 10
+    """The base of the digits."""
     high_first: bool = False
+    """Whether they are written most significant digit first."""
     sign: str = ""
+    """The role of the minus sign, if answers can be negative."""
     many: str | None = None
+    """An axis, if the answer is several numbers, one on each line of that axis."""
     truth: bool = False
+    """Whether the answer is true (1) or false (0)."""
     fraction: str = ""
+    """The role of the digits after the decimal point; the answer is then a `fractions.Fraction`."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """The format of prompts and answers on the axes of one machine."""
+    """The format of prompts and answers on the axes of a machine."""
 
     axes: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -101,7 +124,7 @@ class Format:
 
     @cached_property
     def base(self) -> int:
-        """The base in which people write operands: the digits' own, if it has enough characters."""
+        """The base in which people write operands: that of the digits, or 10 if it is too large."""
         base = next((part.base for part in self.givens), 10)
         return base if base <= len(DIGITS) else 10
 

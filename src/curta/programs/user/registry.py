@@ -47,9 +47,13 @@ REGISTERED: dict[str, Program] = {}
 
 
 def register(program: Program) -> Program:
-    """Register a program by its name in this process, replacing an earlier one of that name.
+    """Register a program under its name in this process, and return it.
 
-    Raises UserError for a built-in name, or a built-in operator with another meaning.
+    A program registered earlier under the same name is replaced.
+
+    Raises:
+        UserError: The name is that of a built-in program, the operator is a built-in one with
+            another meaning, or a new operator has no `truth`.
     """
     if program.name in PROGRAMS:
         raise UserError(f"program {program.name!r} is Curta's own: choose another name")
@@ -261,7 +265,26 @@ def _evaluated_sizes(program: Program, factors: Sequence[int]) -> list[int | str
 
 
 def check(program: str | Path | Program) -> list[ProgramCheck]:
-    """Check a program, or all programs of a name or file."""
+    """Check whether a windowed model can learn a program, without training one.
+
+    Random problems of several sizes are written. The check compares the answers with the truth, and
+    looks for windows that are followed by different tokens: no windowed model can learn those.
+
+    Example::
+
+        (result,) = curta.check("gcd.py")
+        result.learnable, result.conflicts
+
+    Args:
+        program: A program, its name, or the path of a Python file; all programs of a file are
+            checked.
+
+    Returns:
+        One result for each program.
+
+    Raises:
+        UserError: There is no such program, or its code fails.
+    """
     if isinstance(program, Program):
         adopt(program)
         programs = [program]

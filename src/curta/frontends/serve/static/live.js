@@ -44,7 +44,7 @@ function choices({ job, status, evaluated, at_end: end }) {
   reveal({
     stop: job !== "ended" && status !== "finished",
     resume: job === "ended" && ["interrupted", "created", "failed"].includes(status),
-    report: curves.step,
+    report: curves.step && !(end && evaluated), // then the box below links to it
     ended: end && evaluated,
     calculate: end?.calculates,
   });
@@ -56,10 +56,10 @@ function choices({ job, status, evaluated, at_end: end }) {
 
 function show(run) {
   const steps = run.ended ?? run.steps, { step, rate } = curves, training = run.status === "training";
-  const done = `${steps ? Math.floor((100 * step) / steps) : 0}%`;
-  const words = [`step ${counted(step)} of ${counted(steps)} (${done})`];
+  const done = `${steps ? Math.min(100, Math.floor((100 * step) / steps)) : 0}%`, repair = step - steps;
+  const words = [repair > 0 ? `${counted(steps)} steps + ${counted(repair)} repair` : `step ${counted(step)} of ${counted(steps)} (${done})`];
   if (rate) words.push(`${Number(rate.toPrecision(3))} steps a second`);
-  if (training) words.push(rate ? `${duration((steps - step) / rate)} left` : "compiling");
+  if (training && repair <= 0) words.push(rate ? `${duration((steps - step) / rate)} left` : "compiling");
   Object.assign(at("progress"), { value: step, max: steps, ariaValueText: done });
   at("status").textContent = run.status;
   at("now").textContent = words.join(", ");
