@@ -54,7 +54,7 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from random import Random
@@ -68,7 +68,7 @@ from curta.programs.machine.prompt import Format, Given
 from curta.programs.proof.listing import Lister, Operands, SearchSummary, list_windows
 from curta.programs.proof.prompts import Cell, ColumnPaper, PromptLanguage, State, cell_at
 from curta.programs.proof.sweep import ENDS, Sweep, Sweeper
-from curta.programs.proof.words import BLANK, MARK, PEN, Rows, UnprovableError, Words
+from curta.programs.proof.words import BLANK, MARK, PEN, Mask, Rows, UnprovableError, Words
 
 BATCH = 200
 """Problems that are recorded before looking which windows are still missing."""
@@ -236,9 +236,13 @@ class Proof:
         self.states = 0
         self.widens = False
         """Whether papers have rows, so that languages are widened."""
+        self.returns = False
+        """Whether the pen goes back to the first operand's line, to read all of them again."""
         self.bare: dict[Key, Words] = {}
         """Papers without the operands on lines that come into sight before the sweep."""
         self.languages: dict[Key, Words] = {}
+        self.in_step: dict[Key, frozenset[Cell]] = {}
+        """Cells whose numbers, where there are any, are as long as operands that zeros fill up."""
         self.origins: dict[Key, list[tuple[Key | None, Words]]] = defaultdict(list)
         """From which languages each came, with the papers as they were there."""
 
@@ -263,7 +267,7 @@ class Proof:
         sweeper = Sweeper(self.paper, self.lister.windows, self.lister.table, self.until)
 
         waiting = list[Key]()
-        waiting += self._arrive(None, self._begin(), prompts.words(self.paper))
+        waiting += self._arrive(None, self._begin(), prompts.words(self.paper), standing)
         while waiting:
             key = waiting.pop(0)
             sweep = self._sweep(sweeper, key)
@@ -273,9 +277,10 @@ class Proof:
             self.met |= sweep.met
             self.states += len(sweep.states)
             for token, papers in sweep.events():
-                moved, keys = self._move(key, token, papers)
+                moved, keys, in_step = self._move(key, token, papers)
                 if not (moved := moved.trim()).empty:
-                    waiting += [to for to in self._arrive(key, keys, moved) if to not in waiting]
+                    fresh = self._arrive(key, keys, moved, in_step)
+                    waiting += [to for to in fresh if to not in waiting]
             if not waiting:
                 # windows may be recorded by now that were missing in an earlier sweep
                 self._seek()
@@ -338,6 +343,16 @@ class Proof:
         machine, axis = self.machine, self.axis
         tokens = sorted({token for _, token in self.steps})
         home, offset = (part[tokens] for part in machine.moves)
+        roles = {role for role, _ in self.steps}
+        near = machine.neighbours(self.lister.windows)
+        seen = {other for role in roles for other, _ in near[role]}
+        # what a window sees of a line, not of all lines
+        aside = [{role for role in seen if not machine.broadcast_mask[role, other]}
+                 for other in range(len(machine.axes))]  # fmt: skip
+        lines = self.prompts.lines
+        operands = {lines.link.cell[0], lines.sign[0]} if lines else set()
+        if lines and not lines.sign_placed and lines.sign[0] in seen:
+            raise UnprovableError("the prompt has any number of operands")
         for other, name in enumerate(machine.axes):
             if other == axis:
                 continue
@@ -346,14 +361,15 @@ class Proof:
             if (offset[:, other] < 0).any():
                 raise UnprovableError(f"it moves back along {name!r}, a second axis")
             if home[:, other].any() and (moves or self.prompts.line[other]):
-                raise UnprovableError(f"it moves home along {name!r}, a second axis")
+                if lines is None or lines.axis != other or not aside[other] <= operands:
+                    raise UnprovableError(f"it moves home along {name!r}, a second axis")
+                self.returns = home[:, other].any()
         if self.widens and not self.rows:
             raise UnprovableError("it writes rows, so its list must be long")
         if (home[:, axis] & (offset[:, axis] > 0)).any():
             raise UnprovableError("it moves home to a square among the operands")
-        roles = {role for role, _ in self.steps}
-        for role, near in enumerate(machine.neighbours(self.lister.windows)):
-            if role in roles and any(abs(moved[axis]) > 1 for _, moved in near):
+        for role in roles:
+            if any(abs(moved[axis]) > 1 for _, moved in near[role]):
                 raise UnprovableError("a window reaches further than one square")
 
     def _alike(self, token: int) -> int:
@@ -378,19 +394,23 @@ class Proof:
             for at in range(-line, sight + 1):
                 keys = [new for key in keys for new in self._fed(key, number, at)]
         if prompts.lines is not None:
-            line = prompts.line[prompts.lines.axis]
-            operands, signs = (line + sight + 1 for sight in self.line_sight)
-            if operands < 1:
-                raise UnprovableError("an operand on another line comes into sight late")
-            seen = []
-            for count in range(1, signs + 1):
-                fresh = [("first", -line)]
-                fresh += [("operand", at - line) for at in range(1, min(count, operands))]
-                fresh += [("sign", at - line) for at in range(1, count)]
-                seen.append(LinesSeen(tuple(fresh), max(0, count - operands), count < signs))
-            keys = [key._replace(lines=lines) for key in keys for lines in seen]
+            first = self._first_lines(prompts.line[prompts.lines.axis])
+            keys = [key._replace(lines=lines) for key in keys for lines in first]
         everywhere = tuple(prompts.everywhere.items())
         return list(dict.fromkeys(self._seen(key, everywhere, prompts.role) for key in keys))
+
+    def _first_lines(self, line: int) -> list[LinesSeen]:
+        """Return what may be in sight of the first operands from this line."""
+        operands, signs = (line + sight + 1 for sight in self.line_sight)
+        if operands < 1:
+            raise UnprovableError("an operand on another line comes into sight late")
+        seen = []
+        for count in range(1, signs + 1):
+            fresh = [("first", -line)]
+            fresh += [("operand", at - line) for at in range(1, min(count, operands))]
+            fresh += [("sign", at - line) for at in range(1, count)]
+            seen.append(LinesSeen(tuple(fresh), max(0, count - operands), count < signs))
+        return seen
 
     def _next_line(self, lines: LinesSeen, behind: int) -> Iterator[LinesSeen]:
         """Yield what is known when another line has come into sight, so many lines ago."""
@@ -432,6 +452,8 @@ class Proof:
         roles = sweeper.roles(self.steps, key.token, delta)
         keep = np.zeros(self.paper.letters.rows.shape[1], bool)
         keep[[MARK, PEN]] = True
+        if self.filled:
+            keep[self._number_columns(self.in_step[key])] = True
         for role, token in self.steps:
             if role in roles and sweeper.kind[delta][token] == ENDS:
                 for cell in self.live[int(self.machine.role[token])]:
@@ -481,17 +503,19 @@ class Proof:
         """
         program, rng = self.lister.program, self.rng
         rare = bool(program.cases) and (self.fine or not self.widens)
-        if program.draw is not None or not (self.prompts.feeds or rare):
+        like = self._like if self.prompts.feeds else self._with_numbers_of
+        spelled = bool(self.prompts.feeds) or self.prompts.lines is not None
+        if program.draw is not None or not (spelled or rare):
             return
         for _ in range(ROUNDS):
             if not (missing := sorted(self.open)):
                 return
             if time.thread_time() > self.until:
                 raise UnprovableError("it takes too long")
-            if self.prompts.feeds:
+            if spelled:
                 papers = [self.papers[row] for row in missing]
                 count = max(10, PROBLEMS // len(papers))
-                problems = [self._like(paper) for paper in papers for _ in range(count)]
+                problems = [like(paper) for paper in papers for _ in range(count)]
             else:
                 # of at most LINES digits in the operand's base; cases count decimal ones
                 most = [1 + int(LINES * math.log10(part.base)) for part in self.prompts.form.givens]
@@ -513,6 +537,17 @@ class Proof:
             number += (rng.randrange(base) - number // place % base) * place
             operands.append(number * more + rng.randrange(more))
         return tuple(operands)
+
+    def _with_numbers_of(self, word: list[int]) -> Operands:
+        """Return all numbers that a paper shows, in any order, as operands on lines."""
+        (part,), rows = self.prompts.form.givens, self.paper.letters.rows[word]
+        numbers = [
+            self.prompts.number(part, rows[:, column])
+            for column in self.paper.cell.values()
+            if any(self.machine.tokens[token].value is not None for token in rows[:, column])
+        ]
+        self.rng.shuffle(numbers)
+        return tuple(numbers)
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
         """The problem whose paper looks like this before a sweep."""
@@ -577,17 +612,30 @@ class Proof:
             digits.append(tokens)
         return digits
 
-    def _move(self, key: Key, token: int, papers: Words) -> tuple[Words, list[Key]]:
-        """What a token does that ends a sweep: over which papers the next one is, and the keys."""
+    def _move(
+        self, key: Key, token: int, papers: Words
+    ) -> tuple[Words, list[Key], frozenset[Cell]]:
+        """What a token does that ends a sweep: the papers and keys of the next one, and which cells
+        are in step then.
+        """
         machine, letters, cell = self.machine, self.paper.letters, self.paper.cell
         role, (home, offset) = int(machine.role[token]), machine.moves
         live = self.live[role]
         rows = np.full_like(letters.rows, -1)
         rows[:, [MARK, PEN]] = letters.rows[:, [MARK, PEN]]
+        lines, operand = self.prompts.lines, -1
+        if lines is not None:
+            operand, returned = lines.link.cell[0], self.returns and home[token, lines.axis]
+        numbers = self._numbers(self.in_step[key]) if self.filled else None
+        in_step = set[Cell]()
         for to, number in cell.items():
             source = cell.get(self._shift(to, token, -1))
-            if to in live and source is not None:
-                rows[:, number] = letters.rows[:, source]
+            if to not in live or source is None or (to[0] == operand and returned):
+                continue
+            rows[:, number] = letters.rows[:, source]
+            own = letters.rows[:, source] >= 0
+            if numbers is not None and papers.alike(own, numbers, alike=False).empty:
+                in_step.add(to)
         if home[token, self.axis]:
             mark = self.paper.marks.index(int(offset[token, self.axis]))
             rows[:, PEN] = np.where(rows[:, MARK] == mark, token, -1)
@@ -603,18 +651,37 @@ class Proof:
         more = list[tuple[Cell, int]]()
         if machine.broadcast_mask[role, self.axis]:
             more.append((cell_at(machine, self.axis, role, [0] * len(machine.axes)), token))
-        if (lines := self.prompts.lines) is not None:
+        if lines is not None:
             line_states = [key.lines._replace(fresh=())]
-            if {lines.link.cell[0], lines.sign[0]} & self.later[role]:
+            if returned:
+                line_states = self._first_lines(int(offset[token, lines.axis]))
+            elif {lines.link.cell[0], lines.sign[0]} & self.later[role]:
                 for behind in reversed(range(int(offset[token, lines.axis]))):
                     line_states = [
                         new for old in line_states for new in self._next_line(old, behind)
                     ]
             keys = [new._replace(lines=seen) for new in keys for seen in line_states]
-        return moved, list(dict.fromkeys(self._seen(new, more, role) for new in keys))
+        keys = list(dict.fromkeys(self._seen(new, more, role) for new in keys))
+        return moved, keys, frozenset(in_step)
 
-    def _widened(self, papers: Words) -> Words:
+    @property
+    def filled(self) -> bool:
+        """Whether zeros fill up the operands on lines."""
+        return self.prompts.lines is not None and self.prompts.lines.link.part.filled
+
+    def _number_columns(self, in_step: Collection[Cell]) -> list[int]:
+        """Where in a letter digits of operands on lines are, and of cells `in_step` with them."""
+        lines, columns = self.prompts.lines, self.paper.cell.items()
+        return [n for cell, n in columns if cell in in_step or (lines and cell[0] == lines.link.cell[0])]
+
+    def _numbers(self, in_step: Collection[Cell]) -> Mask:
+        """Return the letters with such a digit."""
+        return (self.paper.letters.rows[:, self._number_columns(in_step)] >= 0).any(axis=1)
+
+    def _widened(self, papers: Words, in_step: Collection[Cell]) -> Words:
         """Return a language of papers; where they have rows, of these and others like them.
+
+        Numbers `in_step` with operands that zeros fill up stay as long as each other.
 
         Widening keeps how numbers compare with an operand beside them: if all are less than k times
         the operand, so are those of the wider language, and likewise if none is less than it.
@@ -630,6 +697,9 @@ class Proof:
             wide = wide.where(digits, factor, base, less=True)
             if papers.where(digits, 1, base, less=True).empty:
                 wide = wide.where(digits, 1, base, less=False)
+        for cell in in_step if self.filled else ():
+            own = self.paper.letters.rows[:, self.paper.cell[cell]] >= 0
+            wide = wide.alike(own, self._numbers(in_step), alike=True)
         return wide.language()
 
     def _numbers_beside_operands(self, papers: Words) -> Iterator[tuple[int, Rows]]:
@@ -644,20 +714,26 @@ class Proof:
                 if column != operand and values[papers.write, column].any():
                     yield part.base, values[:, [column, operand]]
 
-    def _arrive(self, origin: Key | None, keys: Sequence[Key], papers: Words) -> list[Key]:
+    def _arrive(
+        self, origin: Key | None, keys: Sequence[Key], papers: Words, in_step: Collection[Cell]
+    ) -> list[Key]:
         """Enter papers that sweeps begin with; return the keys to which these were not known."""
         fresh, exact = list[Key](), papers.language()
-        widened: dict[int, Words | None] = {}  # of known languages: many keys share one
+        widened: dict[object, Words | None] = {}  # of known languages: many keys share one
         for key in keys:
             self.origins[key].append((origin, papers))
-            before = self.bare.get(key)
-            if id(before) not in widened:
+            before, still = self.bare.get(key), self.in_step.get(key, frozenset(in_step))
+            both = still & frozenset(in_step)
+            case = id(before), both
+            if case not in widened:
                 more = exact if before is None else Words.union([before, exact])
-                is_old = before is not None and before.contains(exact)
-                widened[id(before)] = None if is_old else self._widened(more)
-            if (language := widened[id(before)]) is not None:
-                self.bare[key] = language
-                self.languages[key] = self.prompts.with_lines(language, self.paper, key.lines.fresh)
+                is_old = before is not None and both == still and before.contains(exact)
+                widened[case] = None if is_old else self._widened(more, both)
+            if (language := widened[case]) is not None:
+                self.bare[key], self.in_step[key] = language, both
+                self.languages[key] = self.prompts.with_lines(
+                    language, self.paper, key.lines.fresh, both
+                )
                 fresh.append(key)
         return fresh
 
