@@ -267,7 +267,12 @@ class Proof:
         sweeper = Sweeper(self.paper, self.lister.windows, self.lister.table, self.until)
 
         waiting = list[Key]()
-        waiting += self._arrive(None, self._begin(), prompts.words(self.paper), standing)
+        words = prompts.words(self.paper)
+        numbers = self._numbers(()) if self.filled else None
+        steady = {
+            cell for cell, n in self.paper.cell.items() if self._is_in_step(words, n, numbers)
+        }
+        waiting += self._arrive(None, self._begin(), words, steady)
         while waiting:
             key = waiting.pop(0)
             sweep = self._sweep(sweeper, key)
@@ -363,7 +368,7 @@ class Proof:
             if home[:, other].any() and (moves or self.prompts.line[other]):
                 if lines is None or lines.axis != other or not aside[other] <= operands:
                     raise UnprovableError(f"it moves home along {name!r}, a second axis")
-                self.returns = home[:, other].any()
+                self.returns = True
         if self.widens and not self.rows:
             raise UnprovableError("it writes rows, so its list must be long")
         if (home[:, axis] & (offset[:, axis] > 0)).any():
@@ -504,7 +509,7 @@ class Proof:
         program, rng = self.lister.program, self.rng
         rare = bool(program.cases) and (self.fine or not self.widens)
         like = self._like if self.prompts.feeds else self._with_numbers_of
-        spelled = bool(self.prompts.feeds) or self.prompts.lines is not None
+        spelled = bool(self.prompts.feeds or (self.prompts.lines and not self.prompts.chains))
         if program.draw is not None or not (spelled or rare):
             return
         for _ in range(ROUNDS):
@@ -544,7 +549,7 @@ class Proof:
         numbers = [
             self.prompts.number(part, rows[:, column])
             for column in self.paper.cell.values()
-            if any(self.machine.tokens[token].value is not None for token in rows[:, column])
+            if any(t >= 0 and self.machine.tokens[t].value is not None for t in rows[:, column])
         ]
         self.rng.shuffle(numbers)
         return tuple(numbers)
@@ -633,8 +638,7 @@ class Proof:
             if to not in live or source is None or (to[0] == operand and returned):
                 continue
             rows[:, number] = letters.rows[:, source]
-            own = letters.rows[:, source] >= 0
-            if numbers is not None and papers.alike(own, numbers, alike=False).empty:
+            if self._is_in_step(papers, source, numbers):
                 in_step.add(to)
         if home[token, self.axis]:
             mark = self.paper.marks.index(int(offset[token, self.axis]))
@@ -664,19 +668,28 @@ class Proof:
         keys = list(dict.fromkeys(self._seen(new, more, role) for new in keys))
         return moved, keys, frozenset(in_step)
 
+    def _is_in_step(self, papers: Words, column: int, numbers: Mask | None) -> bool:
+        """Whether the digits of a column stand on the squares of `numbers`, in each paper."""
+        if numbers is None:
+            return False
+        return papers.alike(self.paper.letters.rows[:, column] >= 0, numbers, alike=False).empty
+
     @property
     def filled(self) -> bool:
         """Whether zeros fill up the operands on lines."""
-        return self.prompts.lines is not None and self.prompts.lines.link.part.filled
+        return self.prompts.lines is not None and self.prompts.lines.filled
 
     def _number_columns(self, in_step: Collection[Cell]) -> list[int]:
         """Where in a letter digits of operands on lines are, and of cells `in_step` with them."""
         lines, columns = self.prompts.lines, self.paper.cell.items()
-        return [n for cell, n in columns if cell in in_step or (lines and cell[0] == lines.link.cell[0])]
+        return [
+            n for cell, n in columns if cell in in_step or (lines and cell[0] == lines.link.cell[0])
+        ]
 
     def _numbers(self, in_step: Collection[Cell]) -> Mask:
         """Return the letters with such a digit."""
-        return (self.paper.letters.rows[:, self._number_columns(in_step)] >= 0).any(axis=1)
+        columns = self._number_columns(in_step)
+        return np.any(self.paper.letters.rows[:, columns] >= 0, axis=1)
 
     def _widened(self, papers: Words, in_step: Collection[Cell]) -> Words:
         """Return a language of papers; where they have rows, of these and others like them.
@@ -745,8 +758,9 @@ class Proof:
         `letters` has a row for each letter (see `words`), `edges` a row (language, state, letter,
         state) for each edge, `ends` (language, state, 0 for a first and 1 for a last one). `keys`
         is JSON: the axis, the marks, the cells behind mark and pen in a letter, and for each sweep
-        its token, its tokens found from everywhere, its operands along other axes and on lines, and
-        its language, to which the lines that have just come into sight are to be added.
+        its token, its tokens found from everywhere, its operands along other axes and on lines,
+        cells in step with these, and its language, to which the lines that have just come into
+        sight are to be added.
         """
         # the same language may belong to several keys
         languages = {id(words): words for words in self.bare.values()}
@@ -768,6 +782,7 @@ class Proof:
                     "everywhere": key.everywhere,
                     "feeds": [sorted(states) for states in key.feeds],
                     "lines": key.lines,
+                    "in_step": sorted(self.in_step[key]) if self.filled else [],
                     "language": numbers[id(language)],
                 }
                 for key, language in self.bare.items()

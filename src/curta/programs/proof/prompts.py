@@ -129,6 +129,8 @@ class OperandLines(NamedTuple):
     sign_token: int
     sign_placed: bool
     """Whether the sign is found on its own square alone."""
+    filled: bool
+    """Whether zeros fill up the operands, so that all are equally long."""
 
     def cell(self, moved: int) -> Cell:
         """Return the cell of the digits of the operand so many lines from the pen's."""
@@ -241,7 +243,7 @@ class PromptLanguage:
         still = [-by for by in self.line]
         placed = not fixed[sign, [axis, self.axis]].any()
         cell = cell_at(machine, self.axis, sign, still)
-        self.lines = OperandLines(axis, link, cell, token, placed)
+        self.lines = OperandLines(axis, link, cell, token, placed, part.filled)
 
     def following(self, feed: Feed, states: frozenset[State]) -> dict[int, frozenset[State]]:
         """Return the digits of an operand that may come into sight next, -1 for none.
@@ -328,7 +330,7 @@ class PromptLanguage:
         on the same squares as the numbers in the columns `in_step`, if there are any.
         """
         assert self.lines is not None
-        link, begin = self.lines.link, (0, False)
+        link, filled, begin = self.lines.link, self.lines.filled, (0, False)
         chain = [link if first else link._replace(first=link.others)]
         used = np.unique(papers.write)
         rows = paper.letters.rows[used]
@@ -340,7 +342,7 @@ class PromptLanguage:
         ) -> tuple[int, Column, Column]:
             """Write a token on the columns that are square 0, or on all others."""
             chosen, rewrite = origin == at_origin, np.full(size, -1)
-            if link.part.filled:
+            if filled:
                 chosen &= others == bool(beside and token >= 0)
             letters = rows[chosen]
             letters[:, column] = token
@@ -348,9 +350,9 @@ class PromptLanguage:
             return state, rewrite, np.full(size, to)
 
         # whether there are other numbers is guessed at square 0
-        guesses, begins = (False, True) if link.part.filled else (False,), (None, begin)
-        numbers = dict[tuple[bool | None, State], int]({begins: 0})
-        waiting = [begins]
+        guesses = (False, True) if filled else (False,)
+        waiting: list[tuple[bool | None, State]] = [(None, begin)]
+        numbers = {waiting[0]: 0}
         steps = [step(0, False, -1, 0, None)]
         for beside, state in waiting:
             for way in self._steps(chain, *state):
