@@ -300,8 +300,8 @@ class ClosureProof:
             lines = (tuple(map(tuple, fresh)), *lines)
             self.languages[key["token"], afar, fed, lines] = languages[key["language"]]
             # columns whose numbers are as long as operands that zeros fill up
-            step = [self.place[roles[r], tuple(m)] for r, m in key.get("in_step", ())]
-            self.in_step[key["token"], afar, fed, lines] = frozenset(step)
+            step = {(roles[r], tuple(m)) for r, m in key.get("in_step", ())} & {*self.place}
+            self.in_step[key["token"], afar, fed, lines] = frozenset(self.place[c] for c in step)
         self.near = {
             role: [(self.cell(other, moved), moved[self.axis]) for other, moved in near]
             for role, near in machine["windows"].items()
@@ -509,7 +509,8 @@ class ClosureProof:
         ended = lambda state: (-1, False) in state[0] or None
         return papers.translate((frozenset(), guesses[0]), operand, ended)[True]
 
-    def is_in_step(self, papers: Language, own: int, step: frozenset[int]) -> bool:
+    @staticmethod
+    def is_in_step(papers: Language, own: int, step: frozenset[int]) -> bool:
         """Return whether numbers of a column stand on the squares of others, in each paper."""
 
         def read(state: int, x: Letter, to: Any) -> list[Any]:
@@ -517,7 +518,7 @@ class ClosureProof:
             there = own >= 0 and x[own] >= 0
             return [(x, state | there | 2 * (there != any(x[n] >= 0 for n in step)))]
 
-        return own < 0 or not papers.translate(0, read, lambda state: state == 3 or None)
+        return own < 0 or not papers.translate(0, read, lambda state: True if state == 3 else None)
 
     def admit(
         self,
