@@ -28,6 +28,13 @@ So a list that closes holds all windows that occur, and no others, as each was r
 to the papers when its line comes into sight: any number, if the sign before it, such as `+`, was
 seen. So the papers of `12+39+50=` hold one operand at a time, beside the sum so far.
 
+**Reading operands again.** In `sorting` the pen goes home to the first operand's line, once for
+each number that it writes. Any operands may stand on the lines then, which allows more than occurs:
+those of the pass before are forgotten. Where zeros fill up operands, all are equally long, and so
+is a number that was copied from one: `in_step` holds the cells whose numbers, where there are any,
+stand on the same squares as an operand or another such number. An operand that comes into sight is
+as long as they are. Windows show the least number so far, the one sorted last and an operand: 1,718.
+
 **Numbers beside operands.** In long division a remainder is less than the divisor: else a digit
 of the quotient would exceed nine. Widening would forget it, so a number that stands beside an
 operand, lowest digit first, is compared with it. If it was less than k times the operand on all
@@ -44,9 +51,9 @@ signs, so windows see digits of two rows and one sign: 18,434 and 4,806 windows.
 **What it rests on.** A program writes after a window what it wrote after the same window in the
 recorded problems, at every size: that no two recorded texts disagree is checked. Prompts are those
 of the format, with operands of any length; a problem that has no answer (`refuse`) counts as well.
-What the method does not model is given up with its reason (`CURES`): moves back or home along a
-second axis, windows that reach further than one column, marks of home among the operands, operands
-that are padded or found from everywhere where there may be any number of them. A listed window
+What the method does not model is given up with its reason (`CURES`): moves back along a second
+axis, or home along it where more than operands is seen, windows that reach further than one column,
+marks of home among the operands, any number of operands that are found from everywhere. A listed window
 that no sweep met would be an error of this argument or of its code; then nothing is proved.
 """
 
@@ -89,8 +96,8 @@ CURES = {
     "among the operands": "go home to square 0 or before it, and walk from there",
     "further than one square": "carry what is needed along, a square at a time, as `addition`"
     " carries in the sum's digits",
-    "any number of operands": "write each on a line of its own, unpadded, with a sign before it"
-    " that is seen from its own square, as `sums` does",
+    "any number of operands": "write each on a line of its own, without a gap, and see the sign"
+    " before it from its own square alone, as `sums` does",
     "found from everywhere on": "show the operand everywhere on that axis, as `b` of"
     " `multiplication` is",
     "written twice": "move before writing a role again, or use another role",
@@ -495,7 +502,9 @@ class Proof:
                 word, state = sweep.missing[row]
                 word = [*word, *sweep.words.shortest_end(state)]
                 self.papers[row] = word[::-1] if sweep.delta < 0 else word
-                problem = None if listed else self._problem(key, self.papers[row])
+                # what stood on lines that were read anew is not traced back: see `_seek`
+                known = listed or self.returns
+                problem = None if known else self._problem(key, self.papers[row])
                 problems |= set() if problem is None else {problem}
             if self.lister.program.draw is None:
                 self.lister.add(sorted(problems))
