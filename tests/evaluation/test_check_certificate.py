@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from curta.evaluation.check_certificate import CheckFailedError, ClosureProof, check
+from curta.evaluation.check_certificate import CheckFailedError, ClosureProof, Language, check
 from curta.frontends.cli import main
 from curta.programs.machine import store
 from curta.runs.run import Run
@@ -92,7 +92,7 @@ def test_a_certificate_that_counts_wrong_windows(repaired: Run, tmp_path: Path) 
 
 CLOSED = (
     "subtraction", "back", "double", "binary", "multiplication in base 3", "sums in base 2",
-    "division in base 2", "greatest",
+    "division in base 2", "greatest", "sorting in base 2",
 )  # fmt: skip
 Table = dict[tuple[int, ...], int]
 
@@ -137,7 +137,11 @@ class Proved(NamedTuple):
 
 @pytest.fixture(scope="module", params=CLOSED)
 def proved(request: pytest.FixtureRequest) -> Proved:
-    lister, closure = machines.closed(request.param)
+    return proved_list(request.param)
+
+
+def proved_list(name: str) -> Proved:
+    lister, closure = machines.closed(name)
     rows = map(tuple, lister.table.rows.tolist())
     table = dict(zip(rows, lister.table.targets.tolist(), strict=True))
     return Proved(store.dump(lister.machine, lister.windows), table, closure.evidence)
@@ -149,6 +153,26 @@ def test_a_proof_is_replayed_and_refused_where_anything_is_missing(proved: Prove
     for table, evidence in proved.lacking():
         with pytest.raises(CheckFailedError):
             proved.replay(table, evidence)
+
+
+def test_sorting_needs_that_copies_are_as_long_as_operands() -> None:
+    proof = proved_list("sorting in base 2")
+    content = json.loads(proof.evidence["keys"].tobytes())
+    keys = [key | {"in_step": []} for key in content["keys"]]
+    with pytest.raises(CheckFailedError):
+        proof.replay(evidence=proof.keys(keys=keys))
+
+
+@pytest.mark.parametrize(
+    ("columns", "alike"),
+    [([(1, 1), (2, 5)], True), ([(1, 1), (-1, -1)], True), ([(-1, 1), (-1, 5)], True),
+     ([(1, 1), (2, -1)], False), ([(1, 1), (-1, 5)], False)],
+)  # fmt: skip
+def test_a_number_is_as_long_as_another_one(columns: list[tuple[int, int]], alike: bool) -> None:
+    """Or is not there. Columns have a mark, the pen, a digit of the number and one of the other."""
+    edges = [(n, (-1, -1, *column), n + 1) for n, column in enumerate(columns)]
+    papers = Language(edges, [0], [len(columns)])
+    assert ClosureProof.is_in_step(papers, 2, frozenset([3])) is alike
 
 
 def test_a_proof_whose_lines_end_nowhere_is_refused(proved: Proved) -> None:

@@ -16,7 +16,7 @@ import json
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import cache, partial
 from itertools import product as combinations
 from pathlib import Path
@@ -292,13 +292,16 @@ class ClosureProof:
         for n, q, x, to in evidence["edges"].tolist():
             edges[n].append((q, letters[x], to))
         languages = {n: Language(edges[n], *ends[n]) for n in {k["language"] for k in keys["keys"]}}
-        self.languages = {}
+        self.languages, self.in_step = {}, {}
         for key in keys["keys"]:
             afar = tuple(sorted(((roles[r], tuple(m)), t) for (r, m), t in key["everywhere"]))
             fed = tuple(frozenset(map(tuple, states)) for states in key["feeds"])
             fresh, *lines = key.get("lines", [[], 0, True])
             lines = (tuple(map(tuple, fresh)), *lines)
             self.languages[key["token"], afar, fed, lines] = languages[key["language"]]
+            # columns whose numbers are as long as operands that zeros fill up
+            step = {(roles[r], tuple(m)) for r, m in key.get("in_step", ())} & {*self.place}
+            self.in_step[key["token"], afar, fed, lines] = frozenset(self.place[c] for c in step)
         self.near = {
             role: [(self.cell(other, moved), moved[self.axis]) for other, moved in near]
             for role, near in machine["windows"].items()
@@ -366,19 +369,25 @@ class ClosureProof:
         ]
         if min(lines, default=0) < 0:
             raise CheckFailedError("an operand that comes into sight late is not supported")
-        self.admit(self.pen, self.everywhere, begun, lines, self.first_lines(), self.prompts())
+        prompts = self.prompts()
+        columns = self.place.values() if self.many and self.many["filled"] else ()
+        step = {n for n in columns if self.is_in_step(prompts, n, self.operands)}
+        first = self.first_lines(self.line)
+        self.admit(self.pen, self.everywhere, begun, lines, first, prompts, step)
         for key, language in self.languages.items():
             _, afar, fed, seen = key
+            numbers = self.in_step[key] | self.operands
             for fresh in seen[0]:
-                language = self.with_line(language, *fresh)
+                language = self.with_line(language, numbers, *fresh)
             for token, papers in self.sweep(key, language):
                 more = [(self.shift(c, token), t) for c, t in afar]
                 if self.wide[self.role(token)][self.axis]:
                     more.append((self.cell(self.role(token), [0] * len(self.axes)), token))
                 lines = [self.tokens[token]["offset"][along] for _, along in self.feeds]
-                self.admit(
-                    token, more, fed, lines, self.next_lines(token, seen), self.moved(token, papers)
-                )
+                seen_next, moved = self.next_lines(token, seen), self.moved(token, papers)
+                sources = zip(columns, self.sources(token), strict=False)
+                step = {n for n, source in sources if self.is_in_step(papers, source, numbers)}
+                self.admit(token, more, fed, lines, seen_next, moved, step)
         return len(self.languages)
 
     def role(self, token: int) -> str:
@@ -401,7 +410,11 @@ class ClosureProof:
                 fine = {self.tokens[t]["offset"][n] for t in home} <= {*self.marks}
                 fine = fine and max([0, *self.marks]) == 0
             else:
-                fine = min([0, *offsets]) == 0 and not (home and (any(offsets) or self.line[n]))
+                back = home and (any(offsets) or self.line[n])
+                if back and self.many and n == self.many_axis:  # all operands come in sight again
+                    seen = {c[0] for near in self.near.values() for c, _ in near}
+                    back = {role for role in seen if not self.wide[role][n]} - self.many_roles
+                fine = min([0, *offsets]) == 0 and not back
             if not fine:
                 raise CheckFailedError(f"moves along {self.names[n]} that are not supported")
         steps = {by for near in self.near.values() for _, by in near}
@@ -417,14 +430,14 @@ class ClosureProof:
                 after[next(iter(tokens.values()), -1)].add(then)
         return after
 
-    def first_lines(self) -> list[Any]:
-        """Return what may be known of operands on lines before the first sweep; see `next_lines`.
+    def first_lines(self, place: Sequence[int]) -> list[Any]:
+        """Return what may be known of operands on lines seen from this place; see `next_lines`.
 
         At least one operand is there.
         """
         if not self.many:
             return [((), 0, True)]
-        line = self.line[self.many_axis]
+        line = place[self.many_axis]
         operands, signs = (line + sight + 1 for sight in self.line_sight)
         if operands < 1:
             raise CheckFailedError("an operand that comes into sight late is not supported")
@@ -443,8 +456,9 @@ class ClosureProof:
         not yet themselves, and whether there are no others.
         """
         ways = [((), *lines[1:])]
-        roles = self.later[self.role(token)]
-        if self.many and roles & {self.many["role"], self.many["role"] + " between"}:
+        if self.many and self.tokens[token]["home"][self.many_axis]:
+            return self.first_lines(self.tokens[token]["offset"])
+        if self.many and self.later[self.role(token)] & self.many_roles:
             for behind in reversed(range(self.tokens[token]["offset"][self.many_axis])):
                 operand, sign = (sight - behind for sight in self.line_sight)
                 after = []
@@ -458,38 +472,69 @@ class ClosureProof:
                 ways = after
         return ways
 
-    def with_line(self, papers: Language, kind: str, at: int) -> Language:
-        """Return papers with any operand, or the sign of one, on a line so far from the pen's."""
+    def with_line(self, papers: Language, step: frozenset[int], kind: str, at: int) -> Language:
+        """Return papers with any operand, or the sign of one, on a line so far from the pen's.
+
+        One that zeros fill up is as long as the numbers in the columns `step`, if there are any.
+        """
         role = self.many["role"] + " between" * (kind == "sign")
         if (place := self.place.get(self.stands(role, self.many_axis, at))) is None:
             return papers
         put = lambda x, token: (*x[:place], token, *x[place + 1 :])
         part = self.many if kind == "first" else self.many | {"follows": True}
         digits = cache(partial(self.digits, part))
+        guesses = (False, True) if part["filled"] else (None,)
 
         def sign(state: None, x: Letter, to: Any) -> list[Any]:
             return [(put(x, self.many_sign) if x[0] == self.marks.index(-1) else x, None)]
 
-        def operand(states: frozenset[Any], x: Letter, to: Any) -> list[Any]:
-            """Write the next digit; the state is how far the operand has come, empty before it."""
-            origin = x[0] == self.marks.index(0)
+        def operand(state: Any, x: Letter, to: Any) -> list[Any]:
+            """Write the next digit; the state is how far the operand has come, empty before it, and
+            a guess: are there other numbers?
+            """
+            (states, guess), origin = state, x[0] == self.marks.index(0)
+            other = any(x[n] >= 0 for n in step)
             if not states and not origin:
-                return [(put(x, -1), states)]
+                return [] if other and guess is not None else [(put(x, -1), state)]
             ways = {} if states and origin else digits(states or frozenset([(0, False)]))
-            return [(put(x, t), frozenset(then)) for t, then in ways.items()]
+            return [
+                (put(x, t), (frozenset(then), guess))
+                for guess in ([guess] if states else guesses)
+                for t, then in ways.items()
+                if guess is None or other == (guess and t >= 0)
+            ]
 
         if kind == "sign":
             return papers.translate(None, sign, lambda state: True)[True]
-        ended = lambda states: (-1, False) in states or None
-        return papers.translate(frozenset(), operand, ended)[True]
+        ended = lambda state: (-1, False) in state[0] or None
+        return papers.translate((frozenset(), guesses[0]), operand, ended)[True]
+
+    @staticmethod
+    def is_in_step(papers: Language, own: int, step: frozenset[int]) -> bool:
+        """Return whether numbers of a column stand on the squares of others, in each paper."""
+
+        def read(state: int, x: Letter, to: Any) -> list[Any]:
+            """Note whether there is a number (1), and whether it differs from the others (2)."""
+            there = own >= 0 and x[own] >= 0
+            return [(x, state | there | 2 * (there != any(x[n] >= 0 for n in step)))]
+
+        return own < 0 or not papers.translate(0, read, lambda state: True if state == 3 else None)
 
     def admit(
-        self, token: int, afar: Any, fed: Any, fresh: Any, lines: list[Any], papers: Language
+        self,
+        token: int,
+        afar: Any,
+        fed: Any,
+        fresh: Any,
+        lines: list[Any],
+        papers: Language,
+        in_step: Set[int],
     ) -> None:
         """Raise CheckFailedError unless papers are in the languages of all keys they may have.
 
         Of each operand along another axis so many digits come into sight (`fresh`) after those that
-        lead to the states `fed`; of `lines` is all that may be known of operands on lines.
+        lead to the states `fed`; of `lines` is all that may be known of operands on lines. Numbers
+        of the columns `in_step` are as long as operands that zeros fill up.
         """
         roles, each, languages = self.later[self.role(token)], list[Any](), set()
         for (part, along), states, count, sight in zip(
@@ -512,6 +557,8 @@ class ClosureProof:
                 raise CheckFailedError("a role is written twice on one square")
             key = self.alike(token), tuple(cells), tuple(states for _, states in options)
             languages |= {self.languages.get((*key, line)) for line in lines}
+            if not all(self.in_step.get((*key, line), in_step) <= in_step for line in lines):
+                raise CheckFailedError("numbers that differ in length")
         for language in languages:
             if not (language or Language([], [], [])).contains(papers):
                 t = self.tokens[token]
@@ -519,13 +566,20 @@ class ClosureProof:
                     f"after {t['symbol']!r} ({t['role']}): papers that the proof lacks"
                 )
 
+    def sources(self, token: int) -> list[int]:
+        """Return where the cells of each column were before the pen moved with a token, or -1."""
+        live, t = self.live[self.role(token)], self.tokens[token]
+        anew = {self.many["role"]} if self.many and t["home"][self.many_axis] else set()
+        return [
+            self.place.get(self.shift(c, token, -1), -1) if c in live and c[0] not in anew else -1
+            for c in self.place
+        ]
+
     def moved(self, token: int, papers: Language) -> Language:
         """Return papers seen from where the pen is when it has moved with a token."""
-        live, t = self.live[self.role(token)], self.tokens[token]
+        t = self.tokens[token]
         home, by = t["home"][self.axis], t["offset"][self.axis]
-        source = [
-            self.place.get(self.shift(c, token, -1), -1) if c in live else -1 for c in self.place
-        ]
+        source = self.sources(token)
 
         def move(carried: int, x: Letter, to: Any) -> list[Any]:
             """Write a column without the pen's token, which is carried to the next column."""
@@ -677,7 +731,11 @@ class ClosureProof:
                 if part["many"]:
                     self.many, self.many_axis = part, self.names.index(part["many"])
                     sign = role + " between"
-                    need(simple, self.many_axis != self.axis == along, not any(self.wide[sign]))
+                    self.many_roles = {role, sign}
+                    placed = not (self.wide[sign][self.axis] or self.wide[sign][self.many_axis])
+                    seen = any(c[0] == sign for near in self.near.values() for c, _ in near)
+                    need(not (part["gap"] or part["follows"]), placed or not seen)
+                    need(self.many_axis != self.axis == along)
                     need(not wide[self.axis], not wide[self.many_axis])
                     self.many_sign = next(n for n, t in enumerate(self.tokens) if t["role"] == sign)
                 elif along != self.axis:
@@ -695,14 +753,16 @@ class ClosureProof:
                 at = square(part)
                 token = self.numbers[part["symbol"], role, 0, (True,) * len(at), tuple(at)]
                 cell = self.cell(role, [x - y for x, y in zip(at, self.line, strict=True)])
+                need(at[self.axis] < 0 or (wide[self.axis] and part is not last))
                 if wide[self.axis]:
                     self.everywhere.append((cell, token))
                 else:
-                    need(at[self.axis] < 0)
                     self.before.setdefault(at[self.axis], {})[cell] = token
                 if part is last:
                     self.pen, self.pen_square = token, at[self.axis]
-        need(not self.wide[last["role"]][self.axis])
+        self.operands = frozenset(
+            n for c, n in self.place.items() if self.many and c[0] == self.many["role"]
+        )
         if self.beside:
             need(self.chains[-1][-1] is last)
             self.pen, self.pen_square = self.sign(last), 0
@@ -772,7 +832,7 @@ class ClosureProof:
             mark = self.marks.index(square) if square in self.marks else -1
             return mark, self.pen if pen else -1, *(tokens.get(c, -1) for c in self.place)
 
-        start = min([0, *self.before, *self.marks])
+        start = min([0, self.pen_square, *self.before, *self.marks])
         for square in range(start, 0):
             to = square + 1 if square < -1 else origin
             edges.append((square, letter(square, self.before.get(square, {})), to))

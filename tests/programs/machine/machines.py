@@ -1,5 +1,6 @@
 """Small programs, and machines made from them, for tests of lists and proofs."""
 
+from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import NamedTuple
@@ -172,6 +173,13 @@ def shuttle(paper: Paper, a: list[int]) -> None:
     paper.end()
 
 
+def sorting(base: int) -> Program:
+    """The program in a base: it only copies and compares digits, so it takes none."""
+    of = PROGRAMS["sorting"]
+    prompt = [replace(part, base=base) if isinstance(part, Given) else part for part in of.prompt]
+    return replace(of, prompt=tuple(prompt), answer=replace(of.answer, base=base))
+
+
 CASES = {
     "comparison": (PROGRAMS["comparison"], PAIR),
     "subtraction": (PROGRAMS["subtraction"], PAIR),
@@ -191,6 +199,8 @@ CASES = {
     "modulo in base 3": (in_base(PROGRAMS["modulo"], 3), PAIR),
     "gcd in base 2": (in_base(PROGRAMS["gcd"], 2), PAIR),
     "isqrt in base 4": (in_base(PROGRAMS["isqrt"], 4), SINGLE),
+    "sorting in base 2": (sorting(2), MANY),
+    "sorting in base 3": (sorting(3), MANY),
     "greatest": (greatest, MANY),
     "shuttle": (shuttle, SINGLE),
 }

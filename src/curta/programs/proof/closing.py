@@ -28,6 +28,13 @@ So a list that closes holds all windows that occur, and no others, as each was r
 to the papers when its line comes into sight: any number, if the sign before it, such as `+`, was
 seen. So the papers of `12+39+50=` hold one operand at a time, beside the sum so far.
 
+**Reading operands again.** In `sorting` the pen goes home to the first operand's line, once for
+each number that it writes. Any operands may stand on the lines then, which allows more than occurs:
+those of the pass before are forgotten. Where zeros fill up operands, all are equally long, and so
+is a number that was copied from one: `in_step` holds the cells whose numbers, where there are any,
+stand on the same squares as an operand or another such number. An operand that comes into sight is
+as long as they are. Windows show the least number so far, the one sorted last and an operand: 1,718.
+
 **Numbers beside operands.** In long division a remainder is less than the divisor: else a digit
 of the quotient would exceed nine. Widening would forget it, so a number that stands beside an
 operand, lowest digit first, is compared with it. If it was less than k times the operand on all
@@ -44,9 +51,9 @@ signs, so windows see digits of two rows and one sign: 18,434 and 4,806 windows.
 **What it rests on.** A program writes after a window what it wrote after the same window in the
 recorded problems, at every size: that no two recorded texts disagree is checked. Prompts are those
 of the format, with operands of any length; a problem that has no answer (`refuse`) counts as well.
-What the method does not model is given up with its reason (`CURES`): moves back or home along a
-second axis, windows that reach further than one column, marks of home among the operands, operands
-that are padded or found from everywhere where there may be any number of them. A listed window
+What the method does not model is given up with its reason (`CURES`): moves back along a second
+axis, or home along it where more than operands is seen, windows that reach further than one column,
+marks of home among the operands, any number of operands that are found from everywhere. A listed window
 that no sweep met would be an error of this argument or of its code; then nothing is proved.
 """
 
@@ -54,7 +61,7 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from random import Random
@@ -68,7 +75,7 @@ from curta.programs.machine.prompt import Format, Given
 from curta.programs.proof.listing import Lister, Operands, SearchSummary, list_windows
 from curta.programs.proof.prompts import Cell, ColumnPaper, PromptLanguage, State, cell_at
 from curta.programs.proof.sweep import ENDS, Sweep, Sweeper
-from curta.programs.proof.words import BLANK, MARK, PEN, Rows, UnprovableError, Words
+from curta.programs.proof.words import BLANK, MARK, PEN, Mask, Rows, UnprovableError, Words
 
 BATCH = 200
 """Problems that are recorded before looking which windows are still missing."""
@@ -89,8 +96,8 @@ CURES = {
     "among the operands": "go home to square 0 or before it, and walk from there",
     "further than one square": "carry what is needed along, a square at a time, as `addition`"
     " carries in the sum's digits",
-    "any number of operands": "write each on a line of its own, unpadded, with a sign before it"
-    " that is seen from its own square, as `sums` does",
+    "any number of operands": "write each on a line of its own, without a gap, and see the sign"
+    " before it from its own square alone, as `sums` does",
     "found from everywhere on": "show the operand everywhere on that axis, as `b` of"
     " `multiplication` is",
     "written twice": "move before writing a role again, or use another role",
@@ -236,9 +243,13 @@ class Proof:
         self.states = 0
         self.widens = False
         """Whether papers have rows, so that languages are widened."""
+        self.returns = False
+        """Whether the pen goes back to the first operand's line, to read all of them again."""
         self.bare: dict[Key, Words] = {}
         """Papers without the operands on lines that come into sight before the sweep."""
         self.languages: dict[Key, Words] = {}
+        self.in_step: dict[Key, frozenset[Cell]] = {}
+        """Cells whose numbers, where there are any, are as long as operands that zeros fill up."""
         self.origins: dict[Key, list[tuple[Key | None, Words]]] = defaultdict(list)
         """From which languages each came, with the papers as they were there."""
 
@@ -263,7 +274,12 @@ class Proof:
         sweeper = Sweeper(self.paper, self.lister.windows, self.lister.table, self.until)
 
         waiting = list[Key]()
-        waiting += self._arrive(None, self._begin(), prompts.words(self.paper))
+        words = prompts.words(self.paper)
+        numbers = self._numbers(()) if self.filled else None
+        steady = {
+            cell for cell, n in self.paper.cell.items() if self._is_in_step(words, n, numbers)
+        }
+        waiting += self._arrive(None, self._begin(), words, steady)
         while waiting:
             key = waiting.pop(0)
             sweep = self._sweep(sweeper, key)
@@ -273,9 +289,10 @@ class Proof:
             self.met |= sweep.met
             self.states += len(sweep.states)
             for token, papers in sweep.events():
-                moved, keys = self._move(key, token, papers)
+                moved, keys, in_step = self._move(key, token, papers)
                 if not (moved := moved.trim()).empty:
-                    waiting += [to for to in self._arrive(key, keys, moved) if to not in waiting]
+                    fresh = self._arrive(key, keys, moved, in_step)
+                    waiting += [to for to in fresh if to not in waiting]
             if not waiting:
                 # windows may be recorded by now that were missing in an earlier sweep
                 self._seek()
@@ -338,6 +355,16 @@ class Proof:
         machine, axis = self.machine, self.axis
         tokens = sorted({token for _, token in self.steps})
         home, offset = (part[tokens] for part in machine.moves)
+        roles = {role for role, _ in self.steps}
+        near = machine.neighbours(self.lister.windows)
+        seen = {other for role in roles for other, _ in near[role]}
+        # what a window sees of a line, not of all lines
+        aside = [{role for role in seen if not machine.broadcast_mask[role, other]}
+                 for other in range(len(machine.axes))]  # fmt: skip
+        lines = self.prompts.lines
+        operands = {lines.link.cell[0], lines.sign[0]} if lines else set()
+        if lines and not lines.sign_placed and lines.sign[0] in seen:
+            raise UnprovableError("the prompt has any number of operands")
         for other, name in enumerate(machine.axes):
             if other == axis:
                 continue
@@ -346,14 +373,15 @@ class Proof:
             if (offset[:, other] < 0).any():
                 raise UnprovableError(f"it moves back along {name!r}, a second axis")
             if home[:, other].any() and (moves or self.prompts.line[other]):
-                raise UnprovableError(f"it moves home along {name!r}, a second axis")
+                if lines is None or lines.axis != other or not aside[other] <= operands:
+                    raise UnprovableError(f"it moves home along {name!r}, a second axis")
+                self.returns = True
         if self.widens and not self.rows:
             raise UnprovableError("it writes rows, so its list must be long")
         if (home[:, axis] & (offset[:, axis] > 0)).any():
             raise UnprovableError("it moves home to a square among the operands")
-        roles = {role for role, _ in self.steps}
-        for role, near in enumerate(machine.neighbours(self.lister.windows)):
-            if role in roles and any(abs(moved[axis]) > 1 for _, moved in near):
+        for role in roles:
+            if any(abs(moved[axis]) > 1 for _, moved in near[role]):
                 raise UnprovableError("a window reaches further than one square")
 
     def _alike(self, token: int) -> int:
@@ -378,19 +406,23 @@ class Proof:
             for at in range(-line, sight + 1):
                 keys = [new for key in keys for new in self._fed(key, number, at)]
         if prompts.lines is not None:
-            line = prompts.line[prompts.lines.axis]
-            operands, signs = (line + sight + 1 for sight in self.line_sight)
-            if operands < 1:
-                raise UnprovableError("an operand on another line comes into sight late")
-            seen = []
-            for count in range(1, signs + 1):
-                fresh = [("first", -line)]
-                fresh += [("operand", at - line) for at in range(1, min(count, operands))]
-                fresh += [("sign", at - line) for at in range(1, count)]
-                seen.append(LinesSeen(tuple(fresh), max(0, count - operands), count < signs))
-            keys = [key._replace(lines=lines) for key in keys for lines in seen]
+            first = self._first_lines(prompts.line[prompts.lines.axis])
+            keys = [key._replace(lines=lines) for key in keys for lines in first]
         everywhere = tuple(prompts.everywhere.items())
         return list(dict.fromkeys(self._seen(key, everywhere, prompts.role) for key in keys))
+
+    def _first_lines(self, line: int) -> list[LinesSeen]:
+        """Return what may be in sight of the first operands from this line."""
+        operands, signs = (line + sight + 1 for sight in self.line_sight)
+        if operands < 1:
+            raise UnprovableError("an operand on another line comes into sight late")
+        seen = []
+        for count in range(1, signs + 1):
+            fresh = [("first", -line)]
+            fresh += [("operand", at - line) for at in range(1, min(count, operands))]
+            fresh += [("sign", at - line) for at in range(1, count)]
+            seen.append(LinesSeen(tuple(fresh), max(0, count - operands), count < signs))
+        return seen
 
     def _next_line(self, lines: LinesSeen, behind: int) -> Iterator[LinesSeen]:
         """Yield what is known when another line has come into sight, so many lines ago."""
@@ -432,6 +464,8 @@ class Proof:
         roles = sweeper.roles(self.steps, key.token, delta)
         keep = np.zeros(self.paper.letters.rows.shape[1], bool)
         keep[[MARK, PEN]] = True
+        if self.filled:
+            keep[self._number_columns(self.in_step[key])] = True
         for role, token in self.steps:
             if role in roles and sweeper.kind[delta][token] == ENDS:
                 for cell in self.live[int(self.machine.role[token])]:
@@ -468,7 +502,9 @@ class Proof:
                 word, state = sweep.missing[row]
                 word = [*word, *sweep.words.shortest_end(state)]
                 self.papers[row] = word[::-1] if sweep.delta < 0 else word
-                problem = None if listed else self._problem(key, self.papers[row])
+                # what stood on lines that were read anew is not traced back: see `_seek`
+                known = listed or self.returns
+                problem = None if known else self._problem(key, self.papers[row])
                 problems |= set() if problem is None else {problem}
             if self.lister.program.draw is None:
                 self.lister.add(sorted(problems))
@@ -481,17 +517,19 @@ class Proof:
         """
         program, rng = self.lister.program, self.rng
         rare = bool(program.cases) and (self.fine or not self.widens)
-        if program.draw is not None or not (self.prompts.feeds or rare):
+        like = self._like if self.prompts.feeds else self._with_numbers_of
+        spelled = bool(self.prompts.feeds or (self.prompts.lines and not self.prompts.chains))
+        if program.draw is not None or not (spelled or rare):
             return
         for _ in range(ROUNDS):
             if not (missing := sorted(self.open)):
                 return
             if time.thread_time() > self.until:
                 raise UnprovableError("it takes too long")
-            if self.prompts.feeds:
+            if spelled:
                 papers = [self.papers[row] for row in missing]
                 count = max(10, PROBLEMS // len(papers))
-                problems = [self._like(paper) for paper in papers for _ in range(count)]
+                problems = [like(paper) for paper in papers for _ in range(count)]
             else:
                 # of at most LINES digits in the operand's base; cases count decimal ones
                 most = [1 + int(LINES * math.log10(part.base)) for part in self.prompts.form.givens]
@@ -513,6 +551,17 @@ class Proof:
             number += (rng.randrange(base) - number // place % base) * place
             operands.append(number * more + rng.randrange(more))
         return tuple(operands)
+
+    def _with_numbers_of(self, word: list[int]) -> Operands:
+        """Return all numbers that a paper shows, in any order, as operands on lines."""
+        (part,), rows = self.prompts.form.givens, self.paper.letters.rows[word]
+        numbers = [
+            self.prompts.number(part, rows[:, column])
+            for column in self.paper.cell.values()
+            if any(t >= 0 and self.machine.tokens[t].value is not None for t in rows[:, column])
+        ]
+        self.rng.shuffle(numbers)
+        return tuple(numbers)
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
         """The problem whose paper looks like this before a sweep."""
@@ -577,17 +626,29 @@ class Proof:
             digits.append(tokens)
         return digits
 
-    def _move(self, key: Key, token: int, papers: Words) -> tuple[Words, list[Key]]:
-        """What a token does that ends a sweep: over which papers the next one is, and the keys."""
+    def _move(
+        self, key: Key, token: int, papers: Words
+    ) -> tuple[Words, list[Key], frozenset[Cell]]:
+        """What a token does that ends a sweep: the papers and keys of the next one, and which cells
+        are in step then.
+        """
         machine, letters, cell = self.machine, self.paper.letters, self.paper.cell
         role, (home, offset) = int(machine.role[token]), machine.moves
         live = self.live[role]
         rows = np.full_like(letters.rows, -1)
         rows[:, [MARK, PEN]] = letters.rows[:, [MARK, PEN]]
+        lines, operand = self.prompts.lines, -1
+        if lines is not None:
+            operand, returned = lines.link.cell[0], self.returns and home[token, lines.axis]
+        numbers = self._numbers(self.in_step[key]) if self.filled else None
+        in_step = set[Cell]()
         for to, number in cell.items():
             source = cell.get(self._shift(to, token, -1))
-            if to in live and source is not None:
-                rows[:, number] = letters.rows[:, source]
+            if to not in live or source is None or (to[0] == operand and returned):
+                continue
+            rows[:, number] = letters.rows[:, source]
+            if self._is_in_step(papers, source, numbers):
+                in_step.add(to)
         if home[token, self.axis]:
             mark = self.paper.marks.index(int(offset[token, self.axis]))
             rows[:, PEN] = np.where(rows[:, MARK] == mark, token, -1)
@@ -603,18 +664,46 @@ class Proof:
         more = list[tuple[Cell, int]]()
         if machine.broadcast_mask[role, self.axis]:
             more.append((cell_at(machine, self.axis, role, [0] * len(machine.axes)), token))
-        if (lines := self.prompts.lines) is not None:
+        if lines is not None:
             line_states = [key.lines._replace(fresh=())]
-            if {lines.link.cell[0], lines.sign[0]} & self.later[role]:
+            if returned:
+                line_states = self._first_lines(int(offset[token, lines.axis]))
+            elif {lines.link.cell[0], lines.sign[0]} & self.later[role]:
                 for behind in reversed(range(int(offset[token, lines.axis]))):
                     line_states = [
                         new for old in line_states for new in self._next_line(old, behind)
                     ]
             keys = [new._replace(lines=seen) for new in keys for seen in line_states]
-        return moved, list(dict.fromkeys(self._seen(new, more, role) for new in keys))
+        keys = list(dict.fromkeys(self._seen(new, more, role) for new in keys))
+        return moved, keys, frozenset(in_step)
 
-    def _widened(self, papers: Words) -> Words:
+    def _is_in_step(self, papers: Words, column: int, numbers: Mask | None) -> bool:
+        """Whether the digits of a column stand on the squares of `numbers`, in each paper."""
+        if numbers is None:
+            return False
+        return papers.alike(self.paper.letters.rows[:, column] >= 0, numbers, alike=False).empty
+
+    @property
+    def filled(self) -> bool:
+        """Whether zeros fill up the operands on lines."""
+        return self.prompts.lines is not None and self.prompts.lines.filled
+
+    def _number_columns(self, in_step: Collection[Cell]) -> list[int]:
+        """Where in a letter digits of operands on lines are, and of cells `in_step` with them."""
+        lines, columns = self.prompts.lines, self.paper.cell.items()
+        return [
+            n for cell, n in columns if cell in in_step or (lines and cell[0] == lines.link.cell[0])
+        ]
+
+    def _numbers(self, in_step: Collection[Cell]) -> Mask:
+        """Return the letters with such a digit."""
+        columns = self._number_columns(in_step)
+        return np.any(self.paper.letters.rows[:, columns] >= 0, axis=1)
+
+    def _widened(self, papers: Words, in_step: Collection[Cell]) -> Words:
         """Return a language of papers; where they have rows, of these and others like them.
+
+        Numbers `in_step` with operands that zeros fill up stay as long as each other.
 
         Widening keeps how numbers compare with an operand beside them: if all are less than k times
         the operand, so are those of the wider language, and likewise if none is less than it.
@@ -630,6 +719,9 @@ class Proof:
             wide = wide.where(digits, factor, base, less=True)
             if papers.where(digits, 1, base, less=True).empty:
                 wide = wide.where(digits, 1, base, less=False)
+        for cell in in_step if self.filled else ():
+            own = self.paper.letters.rows[:, self.paper.cell[cell]] >= 0
+            wide = wide.alike(own, self._numbers(in_step), alike=True)
         return wide.language()
 
     def _numbers_beside_operands(self, papers: Words) -> Iterator[tuple[int, Rows]]:
@@ -644,20 +736,26 @@ class Proof:
                 if column != operand and values[papers.write, column].any():
                     yield part.base, values[:, [column, operand]]
 
-    def _arrive(self, origin: Key | None, keys: Sequence[Key], papers: Words) -> list[Key]:
+    def _arrive(
+        self, origin: Key | None, keys: Sequence[Key], papers: Words, in_step: Collection[Cell]
+    ) -> list[Key]:
         """Enter papers that sweeps begin with; return the keys to which these were not known."""
         fresh, exact = list[Key](), papers.language()
-        widened: dict[int, Words | None] = {}  # of known languages: many keys share one
+        widened: dict[object, Words | None] = {}  # of known languages: many keys share one
         for key in keys:
             self.origins[key].append((origin, papers))
-            before = self.bare.get(key)
-            if id(before) not in widened:
+            before, still = self.bare.get(key), self.in_step.get(key, frozenset(in_step))
+            both = still & frozenset(in_step)
+            case = id(before), both
+            if case not in widened:
                 more = exact if before is None else Words.union([before, exact])
-                is_old = before is not None and before.contains(exact)
-                widened[id(before)] = None if is_old else self._widened(more)
-            if (language := widened[id(before)]) is not None:
-                self.bare[key] = language
-                self.languages[key] = self.prompts.with_lines(language, self.paper, key.lines.fresh)
+                is_old = before is not None and both == still and before.contains(exact)
+                widened[case] = None if is_old else self._widened(more, both)
+            if (language := widened[case]) is not None:
+                self.bare[key], self.in_step[key] = language, both
+                self.languages[key] = self.prompts.with_lines(
+                    language, self.paper, key.lines.fresh, both
+                )
                 fresh.append(key)
         return fresh
 
@@ -669,8 +767,9 @@ class Proof:
         `letters` has a row for each letter (see `words`), `edges` a row (language, state, letter,
         state) for each edge, `ends` (language, state, 0 for a first and 1 for a last one). `keys`
         is JSON: the axis, the marks, the cells behind mark and pen in a letter, and for each sweep
-        its token, its tokens found from everywhere, its operands along other axes and on lines, and
-        its language, to which the lines that have just come into sight are to be added.
+        its token, its tokens found from everywhere, its operands along other axes and on lines,
+        cells in step with these, and its language, to which the lines that have just come into
+        sight are to be added.
         """
         # the same language may belong to several keys
         languages = {id(words): words for words in self.bare.values()}
@@ -692,6 +791,7 @@ class Proof:
                     "everywhere": key.everywhere,
                     "feeds": [sorted(states) for states in key.feeds],
                     "lines": key.lines,
+                    "in_step": sorted(self.in_step[key]) if self.filled else [],
                     "language": numbers[id(language)],
                 }
                 for key, language in self.bare.items()

@@ -15,7 +15,7 @@ together, and one of them has no zero at its head.
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -127,6 +127,10 @@ class OperandLines(NamedTuple):
     link: Link
     sign: Cell
     sign_token: int
+    sign_placed: bool
+    """Whether the sign is found on its own square alone."""
+    filled: bool
+    """Whether zeros fill up the operands, so that all are equally long."""
 
     def cell(self, moved: int) -> Cell:
         """Return the cell of the digits of the operand so many lines from the pen's."""
@@ -225,9 +229,9 @@ class PromptLanguage:
         machine, axis = self.machine, self.machine.axes.index(part.many or "")
         sign = machine.role_numbers[f"{part.role} between"]
         fixed = machine.broadcast_mask
-        if axis == self.axis or part.along != machine.axes[self.axis] or wide or fixed[sign].any():
+        if axis == self.axis or part.along != machine.axes[self.axis] or wide:
             raise UnprovableError("the prompt has any number of operands")
-        if part.filled or part.gap or part.follows or fixed[link.cell[0], axis]:
+        if part.gap or part.follows or fixed[link.cell[0], axis]:
             raise UnprovableError("the prompt has any number of operands of another kind")
         keys = list(Format(self.form.axes, (part,), self.form.answer).every())
         digits = [machine.numbers[key] for key in keys if key[1] == part.role]
@@ -237,7 +241,9 @@ class PromptLanguage:
             first=digits[0 : 2 * part.base : 2], others=digits[1 : 2 * part.base : 2]
         )
         still = [-by for by in self.line]
-        self.lines = OperandLines(axis, link, cell_at(machine, self.axis, sign, still), token)
+        placed = not fixed[sign, [axis, self.axis]].any()
+        cell = cell_at(machine, self.axis, sign, still)
+        self.lines = OperandLines(axis, link, cell, token, placed, part.filled)
 
     def following(self, feed: Feed, states: frozenset[State]) -> dict[int, frozenset[State]]:
         """Return the digits of an operand that may come into sight next, -1 for none.
@@ -254,16 +260,16 @@ class PromptLanguage:
         """Return all prompts, with one way through the automaton for each."""
         last = self.form.parts[-1]
         assert isinstance(last, Sign)
-        beside = last.step is not None
-        if self.machine.broadcast_mask[self.role, self.axis]:
-            raise UnprovableError("the prompt's last sign is found from everywhere")
+        beside, stand = last.step is not None, int(self.machine.moves.offset[self.pen, self.axis])
+        if not beside and stand >= 0:
+            raise UnprovableError("the prompt's last sign stands among the operands")
         begin = (True, ((0, False),) * len(self.chains))
         edges: dict[object, list[tuple[int, object]]] = {"blank": [(BLANK, "blank")]}
         here: object = "blank"
-        for square in range(min([0, *self.before, *paper.marks]), 0):
+        for square in range(min([stand, 0, *self.before, *paper.marks]), 0):
             tokens = self.before.get(square, {})
-            stands = not beside and square == self.machine.moves.offset[self.pen, self.axis]
-            letter = paper.letter(tokens, square, self.pen if stands else -1)
+            pen = self.pen if not beside and square == stand else -1
+            letter = paper.letter(tokens, square, pen)
             if letter != BLANK or here != "blank":
                 to: object = begin if square == -1 else square + 1
                 edges.setdefault(here, []).append((letter, to))
@@ -283,9 +289,16 @@ class PromptLanguage:
         return _determined(edges, "blank")
 
     def with_lines(
-        self, papers: Words, paper: ColumnPaper, fresh: Sequence[tuple[str, int]]
+        self,
+        papers: Words,
+        paper: ColumnPaper,
+        fresh: Sequence[tuple[str, int]],
+        in_step: Collection[Cell],
     ) -> Words:
-        """Return papers with operands and signs on lines so far from the pen's."""
+        """Return papers with operands and signs on lines so far from the pen's.
+
+        Operands that zeros fill up are as long as the numbers of the cells `in_step`.
+        """
         for kind, moved in fresh:
             assert self.lines is not None
             is_sign = kind == "sign"
@@ -298,39 +311,60 @@ class PromptLanguage:
                 papers = papers.rewrite(paper.letters.number(rows))
                 papers = replace(papers, read=papers.write)
             else:
-                papers = self._with_operand(papers, paper, column, first=kind == "first")
+                columns = [paper.cell[other] for other in in_step if other in paper.cell]
+                papers = self._with_operand(papers, paper, column, columns, first=kind == "first")
+                in_step = [*in_step, cell]
         return papers
 
-    def _with_operand(self, papers: Words, paper: ColumnPaper, column: int, first: bool) -> Words:
+    def _with_operand(
+        self,
+        papers: Words,
+        paper: ColumnPaper,
+        column: int,
+        in_step: Sequence[int],
+        first: bool,
+    ) -> Words:
         """Return papers with any operand in a column of their letters.
 
-        Their states have beside them how far the operand has come.
+        Their states have beside them how far the operand has come. One that zeros fill up stands
+        on the same squares as the numbers in the columns `in_step`, if there are any.
         """
         assert self.lines is not None
-        link, begin = self.lines.link, (0, False)
+        link, filled, begin = self.lines.link, self.lines.filled, (0, False)
         chain = [link if first else link._replace(first=link.others)]
-        numbers, waiting = {begin: 0}, [begin]
         used = np.unique(papers.write)
         rows = paper.letters.rows[used]
         origin, size = rows[:, MARK] == paper.marks.index(0), len(paper.letters)
+        others = (rows[:, list(in_step)] >= 0).any(axis=1)
 
-        def step(state: int, at_origin: bool, token: int, to: int) -> tuple[int, Column, Column]:
+        def step(
+            state: int, at_origin: bool, token: int, to: int, beside: bool | None
+        ) -> tuple[int, Column, Column]:
             """Write a token on the columns that are square 0, or on all others."""
             chosen, rewrite = origin == at_origin, np.full(size, -1)
+            if filled:
+                chosen &= others == bool(beside and token >= 0)
             letters = rows[chosen]
             letters[:, column] = token
             rewrite[used[chosen]] = paper.letters.number(letters)
             return state, rewrite, np.full(size, to)
 
-        steps = [step(0, False, -1, 0)]
-        for state in waiting:
+        # whether there are other numbers is guessed at square 0
+        guesses = (False, True) if filled else (False,)
+        waiting: list[tuple[bool | None, State]] = [(None, begin)]
+        numbers = {waiting[0]: 0}
+        steps = [step(0, False, -1, 0, None)]
+        for beside, state in waiting:
             for way in self._steps(chain, *state):
-                if way.after not in numbers:
-                    numbers[way.after] = len(numbers)
-                    waiting.append(way.after)
                 token = next(iter(way.tokens.values()), -1)
-                steps.append(step(numbers[state], state == begin, token, numbers[way.after]))
-        words = papers.translate(steps, [numbers[-1, False]])
+                for guess in guesses if beside is None else (beside,):
+                    to = guess, way.after
+                    if to not in numbers:
+                        numbers[to] = len(numbers)
+                        waiting.append(to)
+                    source = numbers[beside, state]
+                    steps.append(step(source, beside is None, token, numbers[to], guess))
+        words = papers.translate(steps, [numbers[guess, (-1, False)] for guess in guesses])
         return replace(words, read=words.write)
 
     def _columns(
