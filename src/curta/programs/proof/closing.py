@@ -33,7 +33,8 @@ each number that it writes. Any operands may stand on the lines then, which allo
 those of the pass before are forgotten. Where zeros fill up operands, all are equally long, and so
 is a number that was copied from one: `in_step` holds the cells whose numbers, where there are any,
 stand on the same squares as an operand or another such number. An operand that comes into sight is
-as long as they are. Windows show the least number so far, the one sorted last and an operand: 1,718.
+as long as they are. Windows show the least number so far, the one sorted last and an operand; there
+are 1,718 of them.
 
 **Numbers beside operands.** In long division a remainder is less than the divisor: else a digit
 of the quotient would exceed nine. Widening would forget it, so a number that stands beside an
@@ -52,9 +53,10 @@ signs, so windows see digits of two rows and one sign: 18,434 and 4,806 windows.
 recorded problems, at every size: that no two recorded texts disagree is checked. Prompts are those
 of the format, with operands of any length; a problem that has no answer (`refuse`) counts as well.
 What the method does not model is given up with its reason (`CURES`): moves back along a second
-axis, or home along it where more than operands is seen, windows that reach further than one column,
-marks of home among the operands, any number of operands that are found from everywhere. A listed window
-that no sweep met would be an error of this argument or of its code; then nothing is proved.
+axis, or home along it where more than operands is seen, windows that reach further than one
+column, marks of home among the operands, any number of operands that are found from everywhere. A
+listed window that no sweep met would be an error of this argument or of its code; then nothing is
+proved.
 """
 
 import json
