@@ -246,6 +246,12 @@ class Folder:
         step, seeds = self.newest_checkpoint(), self.read_info().seeds
         owner = checkpoints.owner(recipe, seeds, step)
         arrays = checkpoints.arrays(self.checkpoints, step, owner)
+        for name, array in arrays.items():
+            if array.shape[:1] != (len(seeds),):
+                path = checkpoints.file_of(self.checkpoints, step, "safetensors")
+                raise UserError(
+                    f"checkpoint {str(path)!r} does not fit the run's seeds at {name!r}"
+                )
         scores = arrays.get(".best.score", [-1] * len(seeds))
         prefixes = [".best.model." if score >= 0 else ".model." for score in scores]
         return [

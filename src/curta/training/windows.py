@@ -155,5 +155,5 @@ def read(folder: Path) -> TrainingWindows | None:
         return None
     except OSError as error:
         raise UserError(f"run {folder.name!r} is damaged: {FILE}: {error.strerror}") from None
-    except (safetensors.SafetensorError, KeyError, TypeError, ValueError):
+    except (safetensors.SafetensorError, LookupError, TypeError, ValueError):
         raise UserError(f"run {folder.name!r} is damaged: {FILE} is not what was written") from None

@@ -1,11 +1,12 @@
 """Read and write a machine and its windows as JSON, all that runs, pages and exports need."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from curta.config import files
+from curta.config import files, typed
 from curta.config.errors import UserError, quoted
 from curta.programs.machine.machine import Machine, Role, Windows
 from curta.programs.machine.paper import HOME, FixedVocabulary, Token
@@ -65,7 +66,11 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
         roles = tuple(Role(role["name"], tuple(role["broadcast"])) for role in content["roles"])
         formats, others = (
             {
-                name: Format(axes, tuple(map(_part, form["parts"])), Answer(**form["answer"]))
+                name: Format(
+                    axes,
+                    tuple(_part(part, where) for part in form["parts"]),
+                    typed.parse(Answer, json.dumps(form["answer"]), where, "machine.json"),
+                )
                 for name, form in content[kind].items()
             }
             for kind in ("formats", "others")
@@ -116,15 +121,19 @@ def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
     return Recorder({program.operator: program for program in programs}, vocabularies)
 
 
-def _part(fields: Mapping[str, Any]) -> Part:
+def _part(fields: Mapping[str, Any], where: str) -> Part:
     values = {name: value for name, value in fields.items() if name != "kind"}
-    values |= {"everywhere": tuple(values["everywhere"])}
-    return Given(**values) if fields["kind"] == "given" else Sign(**values)
+    kind: type[Part] = Given if fields["kind"] == "given" else Sign
+    return typed.parse(kind, json.dumps(values), where, "machine.json")
 
 
 def _check(machine: Machine, windows: Windows) -> None:
     """Raise an error unless roles, moves and prompts fit each other."""
     machine.role, machine.neighbours(windows), machine.end  # KeyError for a role that is not there
+    for token in machine.tokens:
+        texts, numbers = (token.symbol, token.role), (token.value or 0, token.carry)
+        if not all(isinstance(text, str) for text in texts) or {*map(type, numbers)} != {int}:
+            raise TypeError(f"{token} is not a token")
     moves = [token.move for token in machine.tokens]
     moves += [moved for near in windows.values() for _, moved in near]
     axes = len(machine.axes)
