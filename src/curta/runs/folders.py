@@ -472,10 +472,10 @@ def structure(recipe: Recipe) -> str:
     summary = summary.rstrip(".").replace("`", "")
     sentences.append(f"Positions ({settings.name}): {summary[:1].lower()}{summary[1:]}.")
     if recipe.model.role_embeddings:
-        sentences.append("Roles: each token's part in the text has a vector that is added to it.")
+        sentences.append("Roles: a vector for each token's part in the text is added to its own.")
     if recipe.model.compositional_embeddings:
         sentences.append(
-            "Tokens: the vector of one is the sum for its digit, carry, role and move."
+            "Tokens: a token's vector is the sum of those of its digit, carry, role and move."
         )
     return " ".join(sentences)
 
