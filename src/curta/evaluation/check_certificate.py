@@ -510,15 +510,17 @@ class ClosureProof:
         return papers.translate((frozenset(), guesses[0]), operand, ended)[True]
 
     @staticmethod
-    def is_in_step(papers: Language, own: int, step: frozenset[int]) -> bool:
+    def is_in_step(papers: Language, place: int, step: frozenset[int]) -> bool:
         """Return whether numbers of a column stand on the squares of others, in each paper."""
 
         def read(state: int, x: Letter, to: Any) -> list[Any]:
             """Note whether there is a number (1), and whether it differs from the others (2)."""
-            there = own >= 0 and x[own] >= 0
+            there = place >= 0 and x[place] >= 0
             return [(x, state | there | 2 * (there != any(x[n] >= 0 for n in step)))]
 
-        return own < 0 or not papers.translate(0, read, lambda state: True if state == 3 else None)
+        return place < 0 or not papers.translate(
+            0, read, lambda state: True if state == 3 else None
+        )
 
     def admit(
         self,

@@ -505,8 +505,8 @@ class Proof:
                 word = [*word, *sweep.words.shortest_end(state)]
                 self.papers[row] = word[::-1] if sweep.delta < 0 else word
                 # what stood on lines that were read anew is not traced back: see `_seek`
-                known = listed or self.returns
-                problem = None if known else self._problem(key, self.papers[row])
+                skipped = listed or self.returns
+                problem = None if skipped else self._problem(key, self.papers[row])
                 problems |= set() if problem is None else {problem}
             if self.lister.program.draw is None:
                 self.lister.add(sorted(problems))
@@ -722,8 +722,8 @@ class Proof:
             if papers.where(digits, 1, base, less=True).empty:
                 wide = wide.where(digits, 1, base, less=False)
         for cell in in_step if self.filled else ():
-            own = self.paper.letters.rows[:, self.paper.cell[cell]] >= 0
-            wide = wide.alike(own, self._numbers(in_step), alike=True)
+            digits = self.paper.letters.rows[:, self.paper.cell[cell]] >= 0
+            wide = wide.alike(digits, self._numbers(in_step), alike=True)
         return wide.language()
 
     def _numbers_beside_operands(self, papers: Words) -> Iterator[tuple[int, Rows]]:

@@ -203,14 +203,11 @@ class Words:
         steps = [(n, same, -((first - factor * second - n) // base)) for n in carries]
         return self.translate(steps, [n for n in carries if (n > 0) == less])
 
-    def alike(self, own: Mask, others: Mask, alike: bool) -> "Words":
-        """Return the words whose `own` letters, if they have any, are the `others`; or those not.
-
-        Both are masks of letters.
-        """
-        same = np.arange(len(own))
-        # the state is 1 if an own letter came, and 2 more if the letters differed
-        steps = [(state, same, state | own | 2 * (own != others)) for state in range(4)]
+    def alike(self, letters: Mask, others: Mask, alike: bool) -> "Words":
+        """Return the words whose `letters`, if they have any, are the `others`; or those not."""
+        same = np.arange(len(letters))
+        # the state is 1 if one of the letters came, and 2 more if they differed from the others
+        steps = [(state, same, state | letters | 2 * (letters != others)) for state in range(4)]
         return self.translate(steps, [0, 1, 2] if alike else [3])
 
     def move_pen(self, by: int, token: int, letters: WindowIndex) -> "Words":
