@@ -1,12 +1,11 @@
 """Read and write a machine and its windows as JSON, all that runs, pages and exports need."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import Any
 
-from curta.config import files, typed
+from curta.config import files
 from curta.config.errors import UserError, quoted
 from curta.programs.machine.machine import Machine, Role, Windows
 from curta.programs.machine.paper import HOME, FixedVocabulary, Token
@@ -66,11 +65,7 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
         roles = tuple(Role(role["name"], tuple(role["broadcast"])) for role in content["roles"])
         formats, others = (
             {
-                name: Format(
-                    axes,
-                    tuple(_part(part, where) for part in form["parts"]),
-                    typed.parse(Answer, json.dumps(form["answer"]), where, "machine.json"),
-                )
+                name: Format(axes, tuple(map(_part, form["parts"])), Answer(**form["answer"]))
                 for name, form in content[kind].items()
             }
             for kind in ("formats", "others")
@@ -121,10 +116,10 @@ def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
     return Recorder({program.operator: program for program in programs}, vocabularies)
 
 
-def _part(fields: Mapping[str, Any], where: str) -> Part:
-    values = {name: value for name, value in fields.items() if name != "kind"}
-    kind: type[Part] = Given if fields["kind"] == "given" else Sign
-    return typed.parse(kind, json.dumps(values), where, "machine.json")
+def _part(entry: Mapping[str, Any]) -> Part:
+    values = {name: value for name, value in entry.items() if name != "kind"}
+    values |= {"everywhere": tuple(values["everywhere"])}
+    return Given(**values) if entry["kind"] == "given" else Sign(**values)
 
 
 def _check(machine: Machine, windows: Windows) -> None:
@@ -139,6 +134,14 @@ def _check(machine: Machine, windows: Windows) -> None:
     axes = len(machine.axes)
     if any(len(move) != axes or max(map(abs, move)) > 2 * HOME for move in moves):
         raise ValueError(f"a move is not one on {axes} axes")
+    for form in (*machine.formats.values(), *machine.others.values()):
+        for part in (*form.parts, form.answer):
+            for entry in fields(part):  # a text, unless a default says otherwise
+                value = getattr(part, entry.name)
+                example = entry.default if entry.default is not MISSING else ""
+                is_plain = entry.default_factory is MISSING and example is not None
+                if is_plain and type(value) is not type(example):
+                    raise TypeError(f"{entry.name} cannot be {value!r}")
     for form in machine.formats.values():
         for key in form.every():
             machine.numbers[key]
