@@ -95,3 +95,6 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", plain)
     app.connect("sphinx-click-process-description", escape)
     app.connect("build-finished", add_files)
+
+
+smartquotes = False  # commands keep their quotes and dashes

@@ -62,6 +62,16 @@ class RunListing:
         """Exact match when evaluated, or else on training problems; -1 if there is none."""
         return next((s for s in (self.evaluated, self.learned) if s is not None), -1.0)
 
+    def holds(self, words: str, *more: str) -> bool:
+        """Whether its name, recipe, summary, status, error or `more` texts hold each of the words.
+
+        Capital and small letters are the same.
+        """
+        texts = [*self.name, self.summary, self.error, *more]
+        if self.info is not None:
+            texts += [self.info.recipe, self.info.status]
+        return all(word in " ".join(texts).casefold() for word in words.casefold().split())
+
     @property
     def sparkline(self) -> str:
         """The points of its curve in a box of 100 x 24."""
@@ -108,24 +118,21 @@ ORDERS: dict[str, Callable[[RunListing], Any]] = {
 def sorted_rows(words: str = "", order: str = "") -> list[RunListing]:
     """Return the runs of no comparison: those that run first, then by an order of ORDERS.
 
-    Only those that hold each of the words in their name, recipe, summary or status.
+    Only those that hold each of the words.
     """
-    rows = []
-    for name, path in run_folders().items():
-        listing = row(name, path)
-        texts = [*name, listing.summary, listing.error]
-        if listing.info is not None:
-            texts += [listing.info.recipe, listing.info.status]
-        text = " ".join(texts).casefold()
-        if len(name) == 1 and all(word in text for word in words.casefold().split()):
-            rows.append(listing)
+    rows = [row(name, path) for name, path in run_folders().items() if len(name) == 1]
+    rows = [listing for listing in rows if listing.holds(words)]
     newest = ORDERS["newest first"]
     rows.sort(key=newest, reverse=True)
     rows.sort(key=ORDERS.get(order, newest), reverse=True)
     return sorted(rows, key=lambda row: not row.running)
 
 
-def comparisons() -> list[ComparisonListing]:
+def comparisons(words: str = "") -> list[ComparisonListing]:
+    """Return the comparisons, with those of their runs that hold each of the words.
+
+    One is left out if none of its runs does, nor its name and title.
+    """
     listings, paths = [], run_folders()
     for name, path in comparison_folders().items():
         try:
@@ -134,9 +141,12 @@ def comparisons() -> list[ComparisonListing]:
         except UserError as error:
             title, entries = str(error), ()
         begun = ((*name, entry) for entry in entries)
-        rows = tuple(row(run, paths[run]) for run in begun if run in paths)
-        finished = sum(row.info is not None and row.info.over for row in rows)
-        listings.append(ComparisonListing(name, title, entries, rows, finished))
+        every = [row(run, paths[run]) for run in begun if run in paths]
+        finished = sum(row.info is not None and row.info.over for row in every)
+        rows = tuple(row for row in every if row.holds(words, title))
+        text = f"{name[0]} {title}".casefold()
+        if rows or all(word in text for word in words.casefold().split()):
+            listings.append(ComparisonListing(name, title, entries, rows, finished))
     return listings
 
 

@@ -74,14 +74,16 @@ class ComparisonData:
         Means are over members, sizes and slices; sizes without positions count as 0. Members of
         one seed are compared in pairs. An interval takes five seeds, see `statistics.of_mean`; it
         is not adjusted for the number of entries. Where it holds 0, no entry is called best.
+        Entries that learned nothing are left out.
         """
-        sentences = list[str]()
+        sentences, unlearned = list[str](), self.unlearned()
         for inside, where in ((True, "In-distribution"), (False, "Out-of-distribution")):
             by_entry = {
                 row.name: self.mean(
                     replace(row, unevaluated=(*row.unevaluated, *row.unplaced)), inside
                 )
                 for row in self.results.rows
+                if row.name not in unlearned
             }
             ranked = sorted(
                 (name for name, means in by_entry.items() if means),
@@ -119,15 +121,16 @@ class ComparisonData:
         return sentences
 
     def unlearned(self) -> list[str]:
-        """Return the finished entries whose members are below `LEAST`, on average, in any slice."""
+        """Return the finished entries that are below `LEAST` in the hardest slice of every size."""
         return [
             row.name
             for row in self.results.rows
             if row.status == "finished"
             and row.lengths
             and all(
-                fmean(finite(summary.exact_match.members) or [0.0]) < LEAST
-                for summary in row.lengths
+                fmean(hardest(s for s in row.lengths if (s.operator, s.size) == size) or [0])
+                < LEAST
+                for size in {(summary.operator, summary.size) for summary in row.lengths}
             )
         ]
 

@@ -37,5 +37,5 @@ def test_positions_of_a_users_own_are_refused() -> None:
 def test_a_report_says_where_a_model_over_whole_texts_calculates() -> None:
     of = tiny.dense()
     body = at_work([made.carried(of, drawn(of), "mine")]).body
-    assert "This model does not calculate inside a report, where positions must be" in body
-    assert "A page of its own calculates:<br><code>curta page mine</code>" in body
+    assert "This model does not calculate inside a report, which can run only" in body
+    assert "To try one, make a page:<br><code>curta page mine</code>" in body

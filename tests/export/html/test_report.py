@@ -163,7 +163,7 @@ def test_several_runs_stand_side_by_side_in_one_page(
     assert len(ids) == len(set(ids))
     row = tab.locator("tr", has=tab.locator("th.entry", has_text=re.compile(r"^positions\.name$")))
     expect(row.locator("td")).to_have_text(["window", "rope"])
-    said = "second does not calculate inside a report, where positions must be"
+    said = "second does not calculate inside a report, which can run only"
     expect(tab.locator("body")).to_contain_text(said)
     expect(tab.locator(".watch:not([hidden])").first).to_be_attached()
     expect(tab.locator("[data-run=second].watch:not([hidden])")).to_have_count(0)

@@ -38,7 +38,7 @@ def test_the_index_says_how_far_every_run_is(small: Path) -> None:
     assert list(rows) == ["Run", "young", "small"]
     assert rows["young"][1].endswith("20 of 20 steps")
     assert rows["young"][2].endswith("%in training")
-    assert rows["small"][2].endswith("%in the hardest of 5 rows")
+    assert rows["small"][2].endswith("%in the hardest of 5 tests")
     Folder(young).update(steps=15)
     assert page("/").rows[1][1].endswith("15 steps + 5 repair")
     recipe = client.get("/").text
@@ -124,6 +124,8 @@ def test_every_link_of_the_index_leads_somewhere(small: Path, young: Path) -> No
     index, leading = client.get("/").text, links("/")
     assert "2 of 2 runs are finished" in index
     assert "comparison.json is not valid JSON" in index
+    assert [one.name for one in listing.comparisons("BEGUN")] == [("begun",)]
+    assert not listing.comparisons("nothing")
     rows = [f"/runs/both/{name}/report.html" for name in ("one", "two")]
     assert [link for link in leading if link in rows] == rows
     assert {"/runs/begun/report.html", "/runs/both/report.html"} <= {*leading}

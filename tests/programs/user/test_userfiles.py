@@ -299,7 +299,7 @@ def test_an_encoding_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixt
     run = curta.load("own")
     made: Any = run.recipe.positions
     assert made.settings == {"strength": 0.25}
-    assert "decay: Scores fall by strength" in run.folder.read_info().structure
+    assert "Positions (decay): scores fall by strength" in run.folder.read_info().structure
     assert run.write(["12+34"])
     forget()
     shutil.rmtree(tmp_path / "executed")

@@ -84,7 +84,9 @@ def train(
     trust: arguments.Trust,
     no_evaluation: Annotated[bool, option("Do not evaluate the trained models.")],
     track: Annotated[str | None, option("Trackers, of tensorboard, wandb, trackio.", "T,U")],
-    project: Annotated[str | None, option("Project of wandb or trackio.", "[TEAM/]NAME")],
+    project: Annotated[
+        str | None, option("Project of wandb or trackio; TEAM/ is optional.", "TEAM/NAME")
+    ],
     tags: Annotated[str | None, option("Tags that wandb gives the run.", "A,B")],
     online: Annotated[bool, option("Let wandb send while the run goes on.")],
     on: arguments.On,

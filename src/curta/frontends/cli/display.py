@@ -468,7 +468,8 @@ def check_lines(check: ProgramCheck, train: str) -> Iterator[Text]:
     `train` is what `curta train` is to be given for it, if anything.
     """
     program, machine = check.program, check.machine
-    yield Text(f"{program.name} ({program.operator}): {program.summary}", style="bold")
+    summary = f": {program.summary}" if program.summary != program.name else ""
+    yield Text(f"{program.name} ({program.operator}){summary}", style="bold")
     yield Text(
         f"  {counted(len(machine.tokens), 'token')}, {counted(len(machine.roles), 'role')},"
         f" {counted(len({token.move for token in machine.tokens}), 'move')};"

@@ -168,7 +168,7 @@ def index(request: Request) -> Response:
     page = render(
         "serve/index.html",
         rows=listing.sorted_rows(query.get("find", ""), query.get("sort", "")),
-        compared=listing.comparisons(),
+        compared=listing.comparisons(query.get("find", "")),
         trainings=request.app.state.trainings,
         address=address,
         place=_place,
@@ -281,7 +281,8 @@ def _act(trainings: Trainings, action: str, body: bytes) -> dict[str, Any]:
     order = playground.Order.model_validate_json(body)
     errors = playground.errors(order)
     if errors or action == "check":
-        return {"errors": errors, "command": shlex.join(["curta", *order.words])}
+        named = ["--run", order.run] if order.run else []
+        return {"errors": errors, "command": shlex.join(["curta", *order.words, *named])}
     names = folders.numbered(order.run or order.recipe.rpartition("/")[2])
     taken = listing.run_folders()
     run = next(name for name in names if (name,) not in taken and trainings.state(name) == "ended")
@@ -421,7 +422,7 @@ def serve(port: int) -> int:
     """Serve the runs folder until Ctrl-C; UserError if the port cannot be had."""
     with listening(port) as opened:
         address = f"http://{HERE}:{opened.getsockname()[1]}/"
-        print(f"The runs in {str(folders.root())!r}: {address} (Ctrl-C ends it)")
+        print(f"The runs in {str(folders.root())!r}: {address} (Ctrl-C ends it)", flush=True)
         with running(opened) as thread, contextlib.suppress(KeyboardInterrupt):
             thread.join()
     APP.state.trainings.end()
