@@ -55,7 +55,7 @@ def tables(results: Results) -> dict[str, Iterable[str]]:
 def _row(program: str, figures: dict[str, Any]) -> list[str]:
     members = figures["members"]
     rounds = [member.get("rounds") or [member["wrong"]] for member in members]
-    # The page says this of all programs, and of all but one.
+    # The page says this of all programs.
     assert not any(member["wrong"] for member in members)
     assert all(min(row["exact_match"]) == 1 for row in figures["lengths"])
     assert figures["grade"] == "closed"
