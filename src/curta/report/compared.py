@@ -134,6 +134,15 @@ class ComparisonData:
             )
         ]
 
+    def unlearned_note(self) -> str:
+        """Return what to do about entries that learned nothing; empty if all learned something."""
+        names = ", ".join(self.unlearned())
+        return names and (
+            f"Nothing learned: {names}. In the hardest slice of every size, fewer than"
+            f" {100 * LEAST:.0f} % of the problems are right. This says nothing about the method:"
+            " train longer, or with another learning rate."
+        )
+
 
 def read_comparison(folder: Path) -> ComparisonData:
     """Read the folder of a comparison."""

@@ -241,7 +241,7 @@ def _write(
         "comparison/page.html",
         results=compared.results,
         conclusion=compared.conclusion(),
-        unlearned=compared.unlearned(),
+        unlearned=compared.unlearned_note(),
         command=commands.pop() if len(commands) == 1 else None,
         budget=budgets.pop() if len(budgets) == 1 else "see Recipes side by side",
         sizes=compared.sizes,

@@ -120,7 +120,9 @@ def test_activations_are_printed_and_written_to_a_file(
 def test_compare_prints_its_table_as_json_and_nothing_else(curta: Curta, runs_folder: Path) -> None:
     entries = ["one: addition", "two: addition positions.name=rope positions.base=100.0"]
     options = ["--run", "mine", "--seeds", "1", "--json"]
-    table = json.loads(curta("compare", *entries, *options, *SMALL).out)
+    said = curta("compare", *entries, *options, *SMALL)
+    table = json.loads(said.out)
+    assert "Nothing learned: one, two. In the hardest" in said.err
     assert table == json.loads((runs_folder / "mine" / "comparison.json").read_text())
     assert [row["settings"]["positions"]["name"] for row in table["rows"]] == ["window", "rope"]
     assert (runs_folder / "mine" / "report.html").exists()

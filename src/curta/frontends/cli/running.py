@@ -31,6 +31,7 @@ from curta.frontends.listing import RunListing
 from curta.problems.operations import operation_named
 from curta.problems.problem import answer_text, parse
 from curta.report import tables
+from curta.report.compared import read_comparison
 from curta.report.run_folder import read_run
 from curta.report.sections import generalisation
 from curta.runs import cluster, folders, interrupts
@@ -245,6 +246,10 @@ def run_comparison(comparison: "Comparison", place: Destination | None) -> int:
 def show_comparison(comparison: "Comparison") -> None:
     """Print what a comparison found, and where its report is; as JSON the results alone."""
     show(comparison.read_results(), tables.comparison_table)
+    compared = read_comparison(comparison.path)
+    for sentence in (*compared.conclusion(), compared.unlearned_note()):
+        if sentence:
+            notice(sentence)
     notice(f"Report: {comparison.report}")
     name = shlex.quote(comparison.name)
     paths = [shlex.quote(f"{comparison.name}/{row.folder}") for row in comparison.spec.rows]
