@@ -325,7 +325,7 @@ class Training:
     Up to each, the learning rate follows the schedule that ends there.
     """
     batch: Annotated[int, Ge(1), Le(1 << 20)] = 64
-    """Problems of a step, of all tasks together; with positions window, windows."""
+    """Problems of a step, of all tasks together; windows with positions `window`."""
     checkpoint_every: limits.Steps = 500
     """Steps between checkpoints, from which training can resume."""
     checkpoints: limits.StepsOrNever = 2

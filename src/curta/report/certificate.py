@@ -80,8 +80,8 @@ def plain_words(content: Certificate) -> str:
         return f"In plain words: {wrong} of {members} models make mistakes; the others make none."
     if is_exact(content):
         return (
-            "In plain words: every situation it can meet, at any length, was checked, and it is"
-            " right in each. It makes no mistake in this algorithm."
+            "In plain words: every situation that the model can ever meet, at any length, was"
+            " checked, and it is right in all of them."
         )
     return "In plain words: it is right in every situation that was checked; there may be others."
 
@@ -159,10 +159,9 @@ def certificate_section(
             classes = dict.fromkeys(near, "seen") | {query: "query"}
             sheet = drawing.text(layout.machine, text, NEAR._replace(around=query))
         drawn.append((wrong, sheet, classes))
-    method = f" ({content.rounding.how})" if content.rounding.how else ""
     title = (
         f"{counted(content.windows, 'window')} by member. The margin is the right token's logit"
-        f" minus the largest other logit; {rounding_note(content)}{method}"
+        f" minus the largest other logit; {rounding_note(content)}."
     )
     return {
         "content": content,

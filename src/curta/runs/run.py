@@ -463,7 +463,8 @@ class Run:
             raise run_snapshot.refusal(self._code)
         if not certifiable(self):
             raise UserError(
-                f"run {self.name!r} is of no program under a window: nothing to certify"
+                f"run {self.name!r} cannot be certified: only models of a program with a window"
+                " can, such as those of the recipe 'addition'"
             )
         models, trained = self.load_models(), self.folder.read_info().checkpoint
         if self.step < trained:
