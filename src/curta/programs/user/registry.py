@@ -190,10 +190,12 @@ def installed() -> dict[str, Program]:
 
 
 def training_sizes(program: Program) -> Sizes:
-    """Return the sizes on which a program is trained without a recipe."""
+    """Return the sizes on which a program is tried without a recipe."""
     digits = program.sizes.get("digits", DIGITS)
     least = len(program.format.givens)
-    operands = program.sizes.get("operands", (least, least))
+    # one of any number of operands would not show what happens between them
+    most = program.format.most or least + 3
+    operands = program.sizes.get("operands", (least, most))
     return Sizes(digits, program.sizes.get("second", digits), operands)
 
 
