@@ -411,7 +411,7 @@ class ClosureProof:
                 fine = fine and max([0, *self.marks]) == 0
             else:
                 back = home and (any(offsets) or self.line[n])
-                if back and self.many and n == self.many_axis:  # all operands come in sight again
+                if back and self.many and n == self.many_axis:  # all operands come into sight again
                     seen = {c[0] for near in self.near.values() for c, _ in near}
                     back = {role for role in seen if not self.wide[role][n]} - self.many_roles
                 fine = min([0, *offsets]) == 0 and not back
@@ -560,7 +560,7 @@ class ClosureProof:
             key = self.alike(token), tuple(cells), tuple(states for _, states in options)
             languages |= {self.languages.get((*key, line)) for line in lines}
             if not all(self.in_step.get((*key, line), in_step) <= in_step for line in lines):
-                raise CheckFailedError("numbers that differ in length")
+                raise CheckFailedError("a number is not shown to be as long as the operands")
         for language in languages:
             if not (language or Language([], [], [])).contains(papers):
                 t = self.tokens[token]
@@ -571,9 +571,10 @@ class ClosureProof:
     def sources(self, token: int) -> list[int]:
         """Return where the cells of each column were before the pen moved with a token, or -1."""
         live, t = self.live[self.role(token)], self.tokens[token]
-        anew = {self.many["role"]} if self.many and t["home"][self.many_axis] else set()
+        # the operands' lines come into sight again, with any operands
+        lost = {self.many["role"]} if self.many and t["home"][self.many_axis] else set()
         return [
-            self.place.get(self.shift(c, token, -1), -1) if c in live and c[0] not in anew else -1
+            self.place.get(self.shift(c, token, -1), -1) if c in live and c[0] not in lost else -1
             for c in self.place
         ]
 

@@ -101,8 +101,8 @@ def seed_option(says: str = "seed of the problems") -> Any:
 class Probe(ABC):
     """Base class of probes, which examine the members of a run.
 
-    A probe is a frozen dataclass in a Python file of its own, which `curta probe` takes by its
-    path. It sets `name` and `summary` and implements `examine`; its fields are options.
+    A probe is a frozen dataclass in its own Python file; `curta probe` takes the file's path. It
+    sets `name` and `summary` and implements `examine`; its fields are options.
 
     Example::
 

@@ -26,6 +26,7 @@ def of_sizes(sizes: dict[str, tuple[int, int]], many: bool = False) -> Program:
         ({"digits": (1, 5), "second": (1, 1)}, False, ["5/1", "10/1", "20/1"]),
         ({"digits": (1, 5), "second": (1, 3)}, False, ["5/3", "10/6", "20/12"]),
         ({"digits": (1, 3), "operands": (2, 4)}, True, ["4x3", "4x6", "4x12"]),
+        ({"digits": (1, 3)}, True, ["5x3", "5x6", "5x12"]),
     ],
 )
 def test_sizes_of_the_evaluation_are_those_of_training_and_longer(
@@ -33,6 +34,7 @@ def test_sizes_of_the_evaluation_are_those_of_training_and_longer(
 ) -> None:
     found = registry.recipe_fields([of_sizes(sizes, many)], ["own.py"])
     assert found["evaluation"]["digits"] == asked
+    assert found["task"].get("operands") == (list(sizes.get("operands", (2, 5))) if many else None)
 
 
 @pytest.mark.parametrize(("most", "asked"), [(2, [2]), (4, [2])])

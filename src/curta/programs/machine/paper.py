@@ -28,7 +28,7 @@ class Token(NamedTuple):
     """One entry of a vocabulary."""
 
     symbol: str
-    """The symbol as it is shown, such as `7¹`."""
+    """The symbol as displayed, such as `7¹`."""
     role: str
     """The part that the token plays, such as `sum`."""
     move: tuple[int, ...]

@@ -98,7 +98,7 @@ CURES = {
     "among the operands": "go home to square 0 or before it, and walk from there",
     "further than one square": "carry what is needed along, a square at a time, as `addition`"
     " carries in the sum's digits",
-    "any number of operands": "write each on a line of its own, without a gap, and see the sign"
+    "any number of operands": "write each on its own line, without a gap, and see the sign"
     " before it from its own square alone, as `sums` does",
     "found from everywhere on": "show the operand everywhere on that axis, as `b` of"
     " `multiplication` is",
@@ -504,7 +504,7 @@ class Proof:
                 word, state = sweep.missing[row]
                 word = [*word, *sweep.words.shortest_end(state)]
                 self.papers[row] = word[::-1] if sweep.delta < 0 else word
-                # what stood on lines that were read anew is not traced back: see `_seek`
+                # lines that the pen reads again are not traced back; `_seek` finds the problems
                 skipped = listed or self.returns
                 problem = None if skipped else self._problem(key, self.papers[row])
                 problems |= set() if problem is None else {problem}

@@ -190,13 +190,20 @@ def installed() -> dict[str, Program]:
 
 
 def training_sizes(program: Program) -> Sizes:
-    """Return the sizes on which a program is tried without a recipe."""
-    digits = program.sizes.get("digits", DIGITS)
+    """Return the sizes on which a program is trained without a recipe."""
+    spans, count = _spans(program), len(program.format.givens)
+    digits, operands = spans["digits"], spans.get("operands", (count, count))
+    return Sizes(digits, spans.get("second", digits), operands)
+
+
+def _spans(program: Program) -> dict[str, Any]:
+    """Return the program's sizes, with those that it leaves open.
+
+    Of any number of operands, one alone would not show what happens between two.
+    """
     least = len(program.format.givens)
-    # one of any number of operands would not show what happens between them
-    most = program.format.most or least + 3
-    operands = program.sizes.get("operands", (least, most))
-    return Sizes(digits, program.sizes.get("second", digits), operands)
+    several = {} if program.format.most else {"operands": (least, least + 3)}
+    return {"digits": DIGITS} | several | dict(program.sizes)
 
 
 def recipe_fields(programs: Sequence[Program], names: Sequence[str]) -> dict[str, Any]:
@@ -208,7 +215,7 @@ def recipe_fields(programs: Sequence[Program], names: Sequence[str]) -> dict[str
     windowed = all(program.run is not None for program in programs)
     tasks = [
         {"operator": program.operator, "special": 0.3 if windowed else 0.0}
-        | {name: list(span) for name, span in ({"digits": DIGITS} | dict(program.sizes)).items()}
+        | {name: list(span) for name, span in _spans(program).items()}
         for program in programs
     ]
     # the training size and, for windowed models, twice and four times that
@@ -240,11 +247,12 @@ def _evaluated_sizes(program: Program, factors: Sequence[int]) -> list[int | str
     A second operand of fixed width keeps it. Sizes at which the program refuses every problem are
     left out; if it refuses all of them, its largest size is evaluated.
     """
-    few, most = program.sizes.get("digits", DIGITS)
-    count = program.sizes.get("operands", (1, len(program.format.givens)))[1]
+    spans = _spans(program)
+    few, most = spans["digits"]
+    count = spans.get("operands", (1, len(program.format.givens)))[1]
 
     def second(first: int, factor: int) -> int:
-        fewest, widest = program.sizes.get("second", (first, first))
+        fewest, widest = spans.get("second", (first, first))
         return widest if fewest == widest else factor * widest
 
     def has_problems(first: int, factor: int) -> bool:
@@ -259,9 +267,9 @@ def _evaluated_sizes(program: Program, factors: Sequence[int]) -> list[int | str
     if not sizes:
         shorter = (size for size in range(most - 1, few - 1, -1) if has_problems(size, 1))
         sizes = [(next(shorter, most), 1)]
-    if "operands" in program.sizes:
+    if "operands" in spans:
         return [f"{count}x{first}" for first, _ in sizes]
-    if "second" in program.sizes:
+    if "second" in spans:
         return [f"{first}/{second(first, factor)}" for first, factor in sizes]
     return [first for first, _ in sizes]
 
