@@ -9,18 +9,19 @@ the length of the text.
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from curta.evaluation.results import FirstError, NamedProblem, Written
 from curta.evaluation.scoring import Models, bucket, room_for, scores
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.layouts.base import prompt_batch
-from curta.model.transformer import Transformer, decode_step, empty_cache
+from curta.model.layers import Flat, KVHeads, Logits, Tokens
+from curta.model.transformer import Transformer
 from curta.problems.problem import Problem, answer_text, parse, widths
 from curta.programs.machine.writing import Prompts, complete
 
@@ -41,6 +42,49 @@ ALONE = 8192
 
 T = TypeVar("T")
 
+Slots = Float[Array, "recurrences batch slots kv_heads features"]
+
+
+class Cache(NamedTuple):
+    """The keys and values of all tokens so far, with room for those to come."""
+
+    keys: tuple[Slots, ...]
+    """The keys of each attention layer; every recurrence has its own."""
+    values: tuple[Slots, ...]
+    """The values of each attention layer, likewise."""
+    index: Any
+    """The positions of the tokens, as `Encoding.index` returns them."""
+
+
+def decode_step(
+    model: Transformer, cache: Cache, tokens: Tokens, where: TokenPositions
+) -> tuple[Cache, Logits]:
+    """Append tokens at the slots `where.index`; return the new cache and the logits after each."""
+    index = model.positions.insert(cache.index, where)
+    context, count = model.context(tokens, where, index), model.config.num_recurrences
+    rows = jnp.arange(len(tokens))[:, None]
+
+    def recur(number: Array | int, carry: tuple[Flat, Cache]) -> tuple[Flat, Cache]:
+        x, cache = carry
+
+        def store(
+            past: tuple[Slots, Slots], keys: KVHeads, values: KVHeads
+        ) -> tuple[Array, Array, tuple[Slots, Slots]]:
+            """Store keys and values; return all those of this recurrence, and the cache."""
+            spot = (number, rows, where.index)
+            past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
+            return past[0][number], past[1][number], past
+
+        past_by_layer = zip(cache.keys, cache.values, strict=True)
+        attends = [partial(model.attend, store=partial(store, past)) for past in past_by_layer]
+        x, layer_caches = model.run_blocks(x, context, attends)
+        keys, values = zip(*layer_caches, strict=True)
+        return x, Cache(keys, values, cache.index)
+
+    carry = model.initial_state(context.embedded), cache._replace(index=index)
+    x, cache = recur(0, carry) if count == 1 else jax.lax.fori_loop(0, count, recur, carry)
+    return cache, model.logits(x, where.index)
+
 
 @partial(jax.jit, static_argnames=("layout", "bounds"))
 def decode(
@@ -58,12 +102,12 @@ def decode(
     if not model.config.causal:
         where = layout.follow(tokens, prompts)[1]
         return jnp.argmax(model(*prompt_batch(tokens, where, prompts, bounds), bounds), axis=-1)
-    end = layout.end
-    rows = jnp.arange(len(tokens))
+    config, end, rows = model.config, layout.end, jnp.arange(len(tokens))
     state, where = layout.follow(tokens, prompts)
-    cache, logits = decode_step(
-        model, empty_cache(model, where, bounds.total, bounds), tokens, where
-    )
+    slots = (config.num_recurrences, len(tokens), bounds.total, config.kv_heads, config.head_dim)
+    blanks = (jnp.zeros(slots),) * config.num_attention_layers
+    cache = Cache(blanks, blanks, model.positions.blank(where, bounds.total, bounds))
+    cache, logits = decode_step(model, cache, tokens, where)
     first = jnp.argmax(logits[rows, prompts - 1], axis=-1)
     output = jnp.full((len(tokens), bounds.completion), end, jnp.int32)
 

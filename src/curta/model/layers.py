@@ -27,7 +27,6 @@ Tokens = Int[Array, "batch time"]
 Queries = Int[Array, "batch queries"]
 Logits = Float[Array, "batch queries vocabulary"]
 KVHeads = Float[Array, "batch time kv_heads features"]
-Slots = Float[Array, "recurrences batch slots heads features"]
 
 Tap = Callable[[str, Array], Array]
 """Takes the name of a site and its value, and returns the value that the model goes on with.
@@ -262,7 +261,8 @@ def feedforward(
     else:
         inner = activate(linear(x, mlp.gate, mlp.gate_bias)) * inner
     inner = tap("mlp.inner", inner)
-    return linear(apply_dropout(config, inner, mask), mlp.down, mlp.down_bias)
+    output = linear(apply_dropout(config, inner, mask), mlp.down, mlp.down_bias)
+    return tap("mlp.output", output)
 
 
 def normalize(

@@ -1,8 +1,9 @@
 """The transformer: embeddings, blocks of attention and MLP, head.
 
-Read it from top to bottom: `Block` is one layer, `Transformer.attend` is attention, and
-`Transformer.__call__` puts them together. Decoding with a cache and evaluating windows (at the end
-of this file) and recording activations (`inspection`) run the same blocks.
+Read it from top to bottom. `Block` is one layer. `Transformer.__call__` runs whole texts: `context`
+embeds their tokens, `_recurrence` runs the blocks, `attend` is attention, and `logits` the head.
+Windows, at the end of this file, run the same blocks; so do decoding with a cache
+(`evaluation.generation`) and recording activations (`inspection`).
 
 Shapes: in linear layers, activations are two-dimensional, (tokens, width) with tokens = batch *
 time. They have a batch axis only in attention; elsewhere it would make XLA on a CPU copy whole
@@ -31,7 +32,6 @@ from curta.model.layers import (
     KVHeads,
     Logits,
     Queries,
-    Slots,
     States,
     Tap,
     Tokens,
@@ -100,24 +100,22 @@ class Block(eqx.Module):
         `attend` is `Transformer.attend` or its equivalent for windows, None in an MLP-only layer.
         Returns the new state and `AttentionOutput.aux`.
         """
-        injection, aux = self.config.input_injection, None
-        if injection in ("block", "sublayer"):
-            x = x + context.embedded
-        x = tap("before", x)
+        config, aux = self.config, None
+        x = tap("before", inject(config, x, context.embedded, "block", "sublayer"))
         if attend is not None:
-            x, context, output, aux = attend(self, x, context, tap)
+            x, context, output, aux = attend(self, x, context, tap)  # output = attention(norm(x))
             x = self._add(x, output, self.attention, sublayer=0)
-            x = tap("middle", x + context.embedded if injection == "sublayer" else x)
-        h = self.sublayer_input(x, self.mlp, context)
-        output = layers.feedforward(self.config, self.mlp, h, self.dropout.mlp, tap)
-        output = tap("mlp.output", output)
-        return tap("after", self._add(x, output, self.mlp, sublayer=1)), aux
+            x = tap("middle", inject(config, x, context.embedded, "sublayer"))
+        h = self.sublayer_input(x, self.mlp, context)  # h = norm(x)
+        output = layers.feedforward(config, self.mlp, h, self.dropout.mlp, tap)
+        x = self._add(x, output, self.mlp, sublayer=1)
+        return tap("after", x), aux
 
     def sublayer_input(self, x: Flat, layer: SublayerWeights, context: BlockContext) -> Flat:
         """Return norm(x), or x without a norm at this place; add the input if it is injected."""
         if self.config.norms_before:
             x = layers.normalize(self.config, x, layer.gain, layer.gain_bias)
-        return x + context.embedded if self.config.input_injection == "normed" else x
+        return inject(self.config, x, context.embedded, "normed")
 
     def _add(self, x: Flat, output: Flat, layer: SublayerWeights, sublayer: int) -> Flat:
         """Return x + dropout(output), normalised if norms stand after sub-layers."""
@@ -125,6 +123,15 @@ class Block(eqx.Module):
         if self.config.norms_after:
             x = layers.normalize(self.config, x, layer.after, layer.after_bias)
         return x
+
+    def project(self, name: str, h: Flat, *shape: int) -> Float[Array, "*shape heads features"]:
+        """Multiply states by the matrix `name` of attention, and split the result into heads.
+
+        The result [1, 2, 3, 4] of one token becomes [[1, 2], [3, 4]] with two heads.
+        """
+        layer = self.attention
+        heads = layers.linear(h, getattr(layer, name), getattr(layer, f"{name}_bias"))
+        return heads.reshape(*shape, -1, self.config.head_dim)
 
     def attention_output(self, heads: ActiveTokens, tap: Tap) -> ActiveTokens:
         """Multiply the heads by the output matrix; with a tap, head by head, then add them up.
@@ -135,8 +142,8 @@ class Block(eqx.Module):
         weight, bias = self.attention.out, self.attention.out_bias
         if tap is no_tap:
             return layers.linear(heads, weight, bias)
-        by_head = heads.reshape(len(heads), self.config.heads, -1)
-        rows = weight.reshape(self.config.heads, -1, weight.shape[-1])
+        by_head = heads.reshape(len(heads), self.config.heads, -1)  # tokens heads features
+        rows = weight.reshape(self.config.heads, -1, weight.shape[-1])  # heads features width
         outputs = tap("attention.heads", jnp.einsum("the,hew->thw", by_head, rows))
         output = jnp.sum(outputs, axis=1)
         return tap("attention.output", output if bias is None else output + bias[None])
@@ -230,7 +237,8 @@ class Transformer(eqx.Module):
         """
         index = self.positions.index(where, bounds)
         context = self.context(tokens, where, index, dropout_key)
-        x = self.initial_state(context.embedded)
+        x = self.initial_state(context.embedded)  # batch * time, width
+        count = (num_recurrences or self.config.num_recurrences) - 1  # all but the last
 
         def recur(
             model: Transformer, context: BlockContext, x: Flat, number: Array | int
@@ -247,7 +255,7 @@ class Transformer(eqx.Module):
             x = recur(self, context, x, number)
             return x, layers.select_queries(x, queries) if each else None
 
-        earlier, count = None, (num_recurrences or self.config.num_recurrences) - 1
+        earlier = None
         if count:
             # Drawing dropout is slow to compile, so a recurrence with dropout is not unrolled.
             unroll = 1 if dropout_key is not None else UNROLLED // self.config.num_layers
@@ -259,20 +267,20 @@ class Transformer(eqx.Module):
         dropout = self._draw_dropout(dropout_key, no_grad_recurrences + count, tokens)
         return States(earlier, self._recurrence(x, context, dropout, scored))
 
-    def logits(self, state: Flat, queries: Queries, tap: Tap = no_tap) -> Logits:
-        """Return the logits of the token after each query, computed from the queries' states."""
-        config, h = self.config, state
-        if config.final_norm:
-            h = layers.normalize(config, h, self.gain, self.gain_bias)
-        h = tap("final", h)
-        scale = config.width**-0.5 if config.tied_scale else 1.0
-        head = self.characters().T * scale if self.head is None else self.head
-        logits = layers.linear(h.astype(jnp.float32), head.astype(jnp.float32), self.head_bias)
-        return tap("logits", logits.reshape(*queries.shape, -1))
-
-    def with_recurrences(self, num_recurrences: int) -> "Transformer":
-        """Return the model with the same weights and another number of recurrences."""
-        return replace(self, config=replace(self.config, num_recurrences=num_recurrences))
+    def context(
+        self, tokens: Tokens, where: TokenPositions, index: Any, dropout_key: DropoutKey = None
+    ) -> BlockContext:
+        """Embed the tokens, and find the keys that they see in `index` (see `Encoding.index`)."""
+        visible_keys = self._visible_keys(index, where)
+        x = layers.one_hot_rows(self.characters(), tokens)  # batch time width
+        if self.roles is not None:
+            x = x + layers.one_hot_rows(self.roles, where.role)
+        if self.config.qk_input == "state":
+            x = x + jnp.asarray(self.positions.embed(where), x.dtype)
+        x = x.reshape(tokens.size, -1)  # batch * time, width
+        key = None if dropout_key is None else jax.random.fold_in(dropout_key, 0)
+        mask = layers.dropout_mask(key, self.config, "embedding", *x.shape)
+        return BlockContext(where, visible_keys, layers.apply_dropout(self.config, x, mask))
 
     def characters(self) -> Float[Array, "characters width"]:
         """Return the embedding of each token of the vocabulary, without roles or positions."""
@@ -282,36 +290,14 @@ class Transformer(eqx.Module):
             return self.tokens
         return jnp.asarray(self.layout.composition(), self.tokens.dtype) @ self.tokens
 
-    def context(
-        self, tokens: Tokens, where: TokenPositions, index: Any, dropout_key: DropoutKey = None
-    ) -> BlockContext:
-        """Embed the tokens, and find the keys that they see in `index` (see `Encoding.index`)."""
-        visible_keys = self._visible_keys(index, where)
-        x = layers.one_hot_rows(self.characters(), tokens)
-        if self.roles is not None:
-            x = x + layers.one_hot_rows(self.roles, where.role)
-        if self.config.qk_input == "state":
-            x = x + jnp.asarray(self.positions.embed(where), x.dtype)
-        x = x.reshape(tokens.size, -1)
-        key = None if dropout_key is None else jax.random.fold_in(dropout_key, 0)
-        mask = layers.dropout_mask(key, self.config, "embedding", *x.shape)
-        return BlockContext(where, visible_keys, layers.apply_dropout(self.config, x, mask))
+    def initial_state(self, embedded: Flat) -> Flat:
+        """Return the state before the first block: the embeddings, or zeros if injected into it."""
+        return jnp.zeros_like(embedded) if self.config.injects_into_state else embedded
 
     def _visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         if self.config.causal:
             return self.positions.visible_keys(index, queries)
         return self.positions.bidirectional_mask(index, queries)
-
-    def initial_state(self, embedded: Flat) -> Flat:
-        """Return the state before the first block: the embeddings, or zeros if injected into it."""
-        return jnp.zeros_like(embedded) if self.config.injects_into_state else embedded
-
-    def inject_input(self, x: Flat, embedded: Flat) -> Flat:
-        """Add the embeddings to the state at the start of a recurrence, if the config says so.
-
-        State [1, 2] and embeddings [3, 4] give [4, 6] with `recurrence`, [1, 2] otherwise.
-        """
-        return x + embedded if self.config.input_injection == "recurrence" else x
 
     def _draw_dropout(self, key: DropoutKey, recurrence: Array | int, tokens: Tokens) -> Dropout:
         """Draw the dropout masks of all blocks for one recurrence; without a key, return none."""
@@ -324,26 +310,20 @@ class Transformer(eqx.Module):
             layers.dropout_mask(key, config, "mlp", config.num_layers, size, config.mlp_width),
         )
 
-    def block(self, which: int | slice, dropout: Dropout = layers.NO_DROPOUT) -> Block:
-        """Return one block, or several stacked; these must all have attention, or all lack it."""
-        first = which.start or 0 if isinstance(which, slice) else which
-        attends, model = first < self.config.num_attention_layers, weights.unshared(self)
-        attention = model.attention if attends else None
-        positions = self.positions.layers if attends else None
-        dropout = dropout if attends else dropout._replace(attention=None)
-        return index_tree(Block(model.mlp, attention, positions, dropout, self.config), which)
-
     def _recurrence(
         self, x: Flat, context: BlockContext, dropout: Dropout, scored: ScoredQueries | None = None
     ) -> ActiveTokens:
         """Run all blocks once; with `scored`, only these queries leave the last attention layer."""
         attending = self.config.num_attention_layers
-        whole, x = attending - (scored is not None), self.inject_input(x, context.embedded)
-        x = scan_blocks(self.block(slice(whole), dropout), x, context, self.attend)
-        if scored is not None:
-            dropout, attend = dropout.for_queries(scored[0]), partial(self.attend, queries=scored)
-            x, context = self.block(whole, dropout)(x, context, attend)
-        return scan_blocks(self.block(slice(attending, None), dropout), x, context)
+        x = inject(self.config, x, context.embedded, "recurrence")
+        if scored is None:
+            x = scan_blocks(self.block(slice(attending), dropout), x, context, self.attend)
+        else:
+            last, attend = attending - 1, partial(self.attend, queries=scored)
+            x = scan_blocks(self.block(slice(last), dropout), x, context, self.attend)
+            dropout = dropout.for_queries(scored[0])
+            x, context = self.block(last, dropout)(x, context, attend)
+        return scan_blocks(self.block(slice(attending, None), dropout), x, context)  # MLPs alone
 
     def run_blocks(
         self, x: Flat, context: BlockContext, attends: Iterable[Attend], tap: Tap = no_tap
@@ -353,12 +333,20 @@ class Transformer(eqx.Module):
         `attends` are the functions of the attention layers, in order. Returns the state and the
         `aux` of each attention layer.
         """
-        x, layer_aux = self.inject_input(x, context.embedded), []
+        x, layer_aux = inject(self.config, x, context.embedded, "recurrence"), []
         for number, attend in zip_longest(range(self.config.num_layers), attends):
-            layer_tap = layers.prefixed(tap, f"layer.{number}.")
-            x, aux = self.block(number)(x, context, attend, layer_tap)
+            x, aux = self.block(number)(x, context, attend, prefixed(tap, f"layer.{number}."))
             layer_aux.append(aux)
         return x, layer_aux[: self.config.num_attention_layers]
+
+    def block(self, which: int | slice, dropout: Dropout = layers.NO_DROPOUT) -> Block:
+        """Return one block, or several stacked; these must all have attention, or all lack it."""
+        first = which.start or 0 if isinstance(which, slice) else which
+        attends, model = first < self.config.num_attention_layers, weights.unshared(self)
+        attention = model.attention if attends else None
+        positions = self.positions.layers if attends else None
+        dropout = dropout if attends else dropout._replace(attention=None)
+        return index_tree(Block(model.mlp, attention, positions, dropout, self.config), which)
 
     def attend(
         self,
@@ -377,41 +365,38 @@ class Transformer(eqx.Module):
         """
         config, aux = self.config, None
 
-        def query_key_input(h: Flat, context: BlockContext) -> Flat:
-            """Return `h`, or norm(positions) if attention weights depend on positions alone."""
-            if config.qk_input == "state":
-                return h
-            vectors = self.positions.embed(context.where)
-            vectors = jnp.zeros((*context.where.index.shape, 1)) + vectors
-            vectors = vectors.reshape(h.shape).astype(h.dtype)
-            return block.sublayer_input(vectors, block.attention, context)
-
-        def rotate(heads: KVHeads, where: TokenPositions) -> KVHeads:
-            """Apply the position encoding to queries or keys; it computes in float32."""
+        def project_and_rotate(name: str, h: Flat, context: BlockContext) -> KVHeads:
+            """Return queries or keys; the position encoding computes in float32."""
+            where = context.where
+            if config.qk_input == "positions":  # norm(positions) in place of norm(x)
+                vectors = jnp.zeros((*where.index.shape, 1)) + self.positions.embed(where)
+                vectors = vectors.reshape(h.shape).astype(h.dtype)
+                h = block.sublayer_input(vectors, block.attention, context)
+            heads = block.project(name, h, *where.index.shape)
             return self.positions.rotate(heads.astype(jnp.float32), where).astype(heads.dtype)
 
-        h = block.sublayer_input(x, block.attention, context)
-        shape = context.where.index.shape  # batch time
-        keys = project(block, query_key_input(h, context), "key", *shape)
-        keys = rotate(keys, context.where)
-        values = project(block, h, "value", *shape)  # batch time kv_heads features
+        # Keys and values of all tokens.
+        h = block.sublayer_input(x, block.attention, context)  # batch * time, width
+        keys = project_and_rotate("key", h, context)  # batch time kv_heads features
+        values = block.project("value", h, *context.where.index.shape)  # the same
         if store is not None:
             keys, values, aux = store(keys, values)
+
+        # Queries of all tokens, or of the scored ones.
         if queries is not None:
             picked, visible_keys = queries
-            x = layers.select_queries(x, picked)
+            x = layers.select_queries(x, picked)  # batch * queries, width
             embedded = layers.select_queries(context.embedded, picked)
             context = aux = BlockContext(visible_keys.queries, visible_keys, embedded)
         h = block.sublayer_input(x, block.attention, context)
-        shape = context.where.index.shape  # batch queries
-        query = project(block, query_key_input(h, context), "query", *shape)
-        query = rotate(query, context.where)
+        query = project_and_rotate("query", h, context)  # batch queries heads features
         if not config.attention_scale:  # undo the division in `Encoding.scores`
             query = query * config.head_dim**0.5
         query = tap("attention.queries", query)
-        keys = tap("attention.keys", self.repeat_kv(keys))
+        keys = tap("attention.keys", self.repeat_kv(keys))  # batch keys heads features
         values = tap("attention.values", self.repeat_kv(values))
 
+        # Score, softmax and mix: `Encoding.attend`. With a tap, the same in two steps.
         visible_keys, mask = context.visible_keys, block.dropout.attention
         if mask is not None:
             factors = layers.apply_dropout(config, jnp.ones(mask.shape), mask)
@@ -432,15 +417,29 @@ class Transformer(eqx.Module):
         shared = self.config.heads // self.config.kv_heads
         return heads if shared == 1 else jnp.repeat(heads, shared, axis=-2)
 
+    def logits(self, state: Flat, queries: Queries, tap: Tap = no_tap) -> Logits:
+        """Return the logits of the token after each query, computed from the queries' states."""
+        config, h = self.config, state
+        if config.final_norm:
+            h = layers.normalize(config, h, self.gain, self.gain_bias)
+        h = tap("final", h)  # batch * queries, width
+        scale = config.width**-0.5 if config.tied_scale else 1.0
+        head = self.characters().T * scale if self.head is None else self.head  # width vocabulary
+        logits = layers.linear(h.astype(jnp.float32), head.astype(jnp.float32), self.head_bias)
+        return tap("logits", logits.reshape(*queries.shape, -1))
 
-def project(block: Block, h: Flat, name: str, *shape: int) -> Float[Array, "*shape heads features"]:
-    """Multiply states (tokens x width) by a matrix of attention, and split the result into heads.
+    def with_recurrences(self, num_recurrences: int) -> "Transformer":
+        """Return the model with the same weights and another number of recurrences."""
+        return replace(self, config=replace(self.config, num_recurrences=num_recurrences))
 
-    The result [1, 2, 3, 4] of one token becomes [[1, 2], [3, 4]] with two heads.
+
+def inject(config: ModelConfig, x: Flat, embedded: Flat, *places: str) -> Flat:
+    """Add the embeddings to the state if the config injects them at one of these places.
+
+    With the injection `recurrence`, state [1, 2] and embeddings [3, 4] give [4, 6] at the place
+    `recurrence`, and [1, 2] at all others.
     """
-    layer = block.attention
-    heads = layers.linear(h, getattr(layer, name), getattr(layer, f"{name}_bias"))
-    return heads.reshape(*shape, -1, block.config.head_dim)
+    return x + embedded if config.input_injection in places else x
 
 
 def scan_blocks(
@@ -464,60 +463,6 @@ def parameters(model: Transformer) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(model))
 
 
-# Other inputs than whole texts: token by token with a cache, and windows.
-
-
-class Cache(NamedTuple):
-    """The keys and values of all tokens so far."""
-
-    keys: tuple[Slots, ...]
-    """The keys of each attention layer; every recurrence has its own."""
-    values: tuple[Slots, ...]
-    """The values of each attention layer, likewise."""
-    index: Any
-    """The positions of the tokens, as `Encoding.index` returns them."""
-
-
-def empty_cache(
-    model: Transformer, where: TokenPositions, slots: int, bounds: ShapeBounds
-) -> Cache:
-    """Return an empty cache with room for `slots` tokens of each text of a batch."""
-    config = model.config
-    shape = (config.num_recurrences, len(where.index), slots, config.kv_heads, config.head_dim)
-    blanks = (jnp.zeros(shape),) * config.num_attention_layers
-    return Cache(blanks, blanks, model.positions.blank(where, slots, bounds))
-
-
-def decode_step(
-    model: Transformer, cache: Cache, tokens: Tokens, where: TokenPositions
-) -> tuple[Cache, Logits]:
-    """Append tokens at the slots `where.index`; return the new cache and the logits after each."""
-    index = model.positions.insert(cache.index, where)
-    context, count = model.context(tokens, where, index), model.config.num_recurrences
-    rows = jnp.arange(len(tokens))[:, None]
-
-    def recur(number: Array | int, carry: tuple[Flat, Cache]) -> tuple[Flat, Cache]:
-        x, cache = carry
-
-        def store(
-            past: tuple[Slots, Slots], keys: KVHeads, values: KVHeads
-        ) -> tuple[Array, Array, tuple[Slots, Slots]]:
-            """Store keys and values; return all those of this recurrence, and the cache."""
-            spot = (number, rows, where.index)
-            past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
-            return past[0][number], past[1][number], past
-
-        past_by_layer = zip(cache.keys, cache.values, strict=True)
-        attends = [partial(model.attend, store=partial(store, past)) for past in past_by_layer]
-        x, layer_caches = model.run_blocks(x, context, attends)
-        keys, values = zip(*layer_caches, strict=True)
-        return x, Cache(keys, values, cache.index)
-
-    carry = model.initial_state(context.embedded), cache._replace(index=index)
-    x, cache = recur(0, carry) if count == 1 else jax.lax.fori_loop(0, count, recur, carry)
-    return cache, model.logits(x, where.index)
-
-
 def logits_of_windows(
     model: Transformer, rows: Int[Array, "batch cells"], tap: Tap = no_tap
 ) -> Float[Array, "batch vocabulary"]:
@@ -529,9 +474,27 @@ def logits_of_windows(
     `layer.0.attention.heads` on, with one row for each window; `layer.0.before` has one row for
     each token of the vocabulary.
     """
-    embedded = vocabulary(model)
-    context, attend = BlockContext(None, None, embedded), partial(_attend, model, rows)
-    x = model.initial_state(embedded)
+    embedded = model.characters()  # vocabulary width
+    if model.roles is not None:
+        embedded = embedded + model.roles[model.layout.machine.role]
+
+    def attend(block: Block, x: Flat, context: BlockContext, tap: Tap) -> AttentionOutput:
+        """Let the first token of each window attend to the window."""
+        assert isinstance(model.positions, WindowEncoding)
+        h = block.sublayer_input(x, block.attention, context)  # vocabulary width
+        # vocabulary heads features
+        query, keys, values = (block.project(name, h, len(x)) for name in ("query", "key", "value"))
+        if not model.config.attention_scale:
+            query = query * model.config.head_dim**0.5
+        keys, values = model.repeat_kv(keys), model.repeat_kv(values)
+        heads = model.positions.of_windows(block.positions, rows, query, keys, values)
+        # In float32, since the gradient is a sum over all windows that begin with the same token.
+        x = x.astype(jnp.float32)[rows[:, 0]].astype(x.dtype)  # batch width
+        context = context._replace(embedded=context.embedded[rows[:, 0]])
+        output = block.attention_output(heads.reshape(len(rows), -1), tap)
+        return AttentionOutput(x, context, output, context)
+
+    x, context = model.initial_state(embedded), BlockContext(None, None, embedded)
     x, context = model.block(0)(x, context, attend, prefixed(tap, "layer.0."))
     if tap is no_tap:
         x = scan_blocks(model.block(slice(1, None)), x, context)
@@ -539,33 +502,3 @@ def logits_of_windows(
         for number in range(1, model.config.num_layers):
             x, _ = model.block(number)(x, context, None, prefixed(tap, f"layer.{number}."))
     return model.logits(x, rows[None, :, 0], tap)[0]
-
-
-def _attend(
-    model: Transformer,
-    rows: Int[Array, "batch cells"],
-    block: Block,
-    x: Flat,
-    context: BlockContext,
-    tap: Tap,
-) -> AttentionOutput:
-    """Let the first token of each window attend to the window; `x` is the whole vocabulary."""
-    assert isinstance(model.positions, WindowEncoding)
-    h = block.sublayer_input(x, block.attention, context)
-    query, keys, values = (project(block, h, name, len(x)) for name in ("query", "key", "value"))
-    if not model.config.attention_scale:
-        query = query * model.config.head_dim**0.5
-    keys, values = model.repeat_kv(keys), model.repeat_kv(values)
-    heads = model.positions.of_windows(block.positions, rows, query, keys, values)
-    # In float32, since the gradient is a sum over all windows that begin with the same token.
-    x = x.astype(jnp.float32)[rows[:, 0]].astype(x.dtype)
-    context = context._replace(embedded=context.embedded[rows[:, 0]])
-    output = block.attention_output(heads.reshape(len(rows), -1), tap)
-    return AttentionOutput(x, context, output, context)
-
-
-def vocabulary(model: Transformer) -> Float[Array, "tokens width"]:
-    """Return the embedding of each token of a program, role embedding included."""
-    if model.roles is None:
-        return model.characters()
-    return model.characters() + model.roles[model.layout.machine.role]
