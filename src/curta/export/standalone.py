@@ -31,7 +31,7 @@ SPARE: int = 0
 """Most new tokens per token of the prompt, plus 50, so that every text ends."""
 
 
-class Model:
+class PaperModel:
     """A decoder of whole texts: it looks up the window of each token."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Model:
         return self.windowed.logits(rows)
 
 
-def generate(model: Model, prompt: list[int]) -> list[int]:
+def generate(model: PaperModel, prompt: list[int]) -> list[int]:
     """Return greedy decoding: the likeliest token after the text so far, repeatedly."""
     text = list(prompt)
     for _ in range(SPARE * len(prompt) + 50):
@@ -78,12 +78,12 @@ def tensors() -> dict[str, np.ndarray]:
     }
 
 
-def build_model() -> tuple[Model, dict[str, Any]]:
+def build_model() -> tuple[PaperModel, dict[str, Any]]:
     """Return the model and the AdderBoard's metadata, with counted parameters."""
-    return Model(), {**METADATA, "params": sum(map(math.prod, SHAPES.values()))}
+    return PaperModel(), {**METADATA, "params": sum(map(math.prod, SHAPES.values()))}
 
 
-def add(model: Model, a: int, b: int) -> int:
+def add(model: PaperModel, a: int, b: int) -> int:
     """Return the sum that the model writes; -1 if it writes no number, or no end.
 
     Raises ValueError for negative or non-integer operands, and for too many digits.

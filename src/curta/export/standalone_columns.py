@@ -26,7 +26,7 @@ PLACES = [*range(-1, DIGITS + 1)] * 3
 """The place of each token: both operands, and the answer from the prompt's last zero on."""
 
 
-class Model:
+class ColumnModel:
     """A decoder of one block; its vectors of positions are waves, harmonics of a period."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Model:
         return logits_after(self.config, x + heads @ w["attention.out"][0], w, self.head)
 
 
-def generate(model: Model, prompt: list[int]) -> list[int]:
+def generate(model: ColumnModel, prompt: list[int]) -> list[int]:
     """Return greedy decoding: the likeliest token after the text so far, eleven times."""
     text = list(prompt)
     for _ in range(DIGITS + 1):
@@ -62,12 +62,12 @@ def generate(model: Model, prompt: list[int]) -> list[int]:
     return text
 
 
-def build_model() -> tuple[Model, dict[str, Any]]:
+def build_model() -> tuple[ColumnModel, dict[str, Any]]:
     """Return the model and the AdderBoard's metadata, with counted parameters."""
-    return Model(), {**METADATA, "params": sum(map(math.prod, SHAPES.values()))}
+    return ColumnModel(), {**METADATA, "params": sum(map(math.prod, SHAPES.values()))}
 
 
-def add(model: Model, a: int, b: int) -> int:
+def add(model: ColumnModel, a: int, b: int) -> int:
     """Return the sum that the model writes; ValueError except for whole numbers of ten digits."""
     numbers = checked("+", (a, b), (10, 10), 2, DIGITS)
     prompt = [int(digit) for number in numbers for digit in f"0{str(number)[::-1]:0<11}"] + [0]

@@ -163,7 +163,7 @@ def _numbers(form: Format) -> list[list[str | OperandPlace]]:
             for part in pieces
         ]
         numbers.append(number if high_first else number[::-1])
-    return numbers[:-1] if isinstance(form.parts[-1], Sign) else numbers
+    return numbers[:-1] if isinstance(form.prompt_parts[-1], Sign) else numbers
 
 
 def _word(operator: str) -> str:

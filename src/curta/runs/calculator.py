@@ -134,7 +134,7 @@ def plain_prompts(machine: Machine, operator: str, problems: Sequence[tuple[str,
     12+34 and 5+6, lowest digits first: tokens 2 1 + 4 3 = 5 + 6 =, of lengths 6 and 4.
     """
     form, columns, numbers = machine.formats[operator], list[Sequence[str]](), iter((0, 1))
-    for part in form.parts:
+    for part in form.prompt_parts:
         # of an operand these are the tokens of 00, 11, ..., 99
         tokens = [machine.numbers[key] for key in Format(form.axes, (part,), form.answer).every()]
         if isinstance(part, Sign):

@@ -331,7 +331,7 @@ def create(
     recipe_name: str,
     seeds: list[int],
     name: str | None = None,
-    wanted: Sequence[Stage] = (),
+    stages: Sequence[Stage] = (),
     track: Sequence[str] = (),
     tracking: Tracking = AS_USUAL,
     inside: Path | None = None,
@@ -339,7 +339,7 @@ def create(
     """Create a run folder in the runs folder, or inside of another; UserError if it exists.
 
     Without a name it has the recipe's, numbered. It appears whole, and several that are created at
-    the same time get different folders. `wanted` are the stages that follow training.
+    the same time get different folders. `stages` are those that follow training.
     """
     from curta.layouts.program import ProgramLayout
     from curta.problems import task_sizes
@@ -370,7 +370,7 @@ def create(
                     stopped={},
                     programs=tuple(recipe.programs),
                     files=run_snapshot.keep(path, recipe),
-                    wanted=tuple(wanted),
+                    wanted=tuple(stages),
                     track=tuple(track),
                     tracking=tracking,
                     command=provenance.command(),

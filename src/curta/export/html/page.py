@@ -269,8 +269,8 @@ def _program(machine: Machine, windows: Windows) -> dict[str, Any]:
     content = store.dump(machine, windows)
     tokens, formats = content["tokens"], content["formats"]
     for operator, form in machine.formats.items():
-        for part, described in zip(form.parts, formats[operator]["parts"], strict=True):
-            every = replace(form, parts=(part,)).every()
+        for part, described in zip(form.prompt_parts, formats[operator]["parts"], strict=True):
+            every = replace(form, prompt_parts=(part,)).every()
             described["tokens"] = [machine.numbers[key] for key in every]
     digits = {token.role for token in machine.tokens if token.value is not None}
     return {

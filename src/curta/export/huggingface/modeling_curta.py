@@ -174,7 +174,7 @@ class Injection(nn.Module):
         return x + entry if self.injected else x
 
 
-class Block(GradientCheckpointingLayer):
+class CurtaBlock(GradientCheckpointingLayer):
     """Attention, except in an MLP-only layer, and feed-forward."""
 
     def __init__(self, settings: dict[str, Any], number: int) -> None:
@@ -225,7 +225,7 @@ class CurtaPreTrainedModel(PreTrainedModel):
     config_class = CurtaConfig
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
-    _no_split_modules = ["Block"]  # noqa: RUF012
+    _no_split_modules = ["CurtaBlock"]  # noqa: RUF012
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
@@ -246,7 +246,7 @@ class CurtaModel(CurtaPreTrainedModel):
         )
         self.positions = POSITIONS[config.positions["kind"]](config)
         self.dropout = dropout(settings, "embedding")
-        self.blocks = nn.ModuleList(Block(settings, i) for i in range(settings["num_layers"]))
+        self.blocks = nn.ModuleList(CurtaBlock(settings, i) for i in range(settings["num_layers"]))
         self.norm = Norm(settings) if settings["final_norm"] else nn.Identity()
         self.injected = settings["input_injection"] in INTO_STATE
         scaled = settings["tie_embeddings"] and settings["tied_scale"]

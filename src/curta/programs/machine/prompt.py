@@ -85,7 +85,7 @@ class Sign:
 
 Part = Given | Sign
 
-Written = tuple[Token, Sequence[int]]
+PlacedToken = tuple[Token, Sequence[int]]
 """A token and its square."""
 
 
@@ -119,7 +119,8 @@ class Format:
     """The format of prompts and answers on the axes of a machine."""
 
     axes: tuple[str, ...]
-    parts: tuple[Part, ...]
+    prompt_parts: tuple[Part, ...]
+    """The operands and signs of a prompt, in the order in which they are written."""
     answer: Answer
 
     @cached_property
@@ -130,8 +131,8 @@ class Format:
 
     @cached_property
     def givens(self) -> list[Given]:
-        """The operands among the parts."""
-        return [part for part in self.parts if isinstance(part, Given)]
+        """The operands among the parts of the prompt."""
+        return [part for part in self.prompt_parts if isinstance(part, Given)]
 
     @property
     def most(self) -> int | None:
@@ -149,9 +150,9 @@ class Format:
 
     @property
     def numbers(self) -> list[list[Part]]:
-        """The parts in order, grouped into the numbers that people write."""
+        """The parts of the prompt in order, grouped into the numbers that people write."""
         numbers: list[list[Part]] = []
-        for part in self.parts:
+        for part in self.prompt_parts:
             numbers.append([part])
             if isinstance(part, Given) and part.follows:
                 # from the last operand on, with the sign between
@@ -171,7 +172,7 @@ class Format:
     def prompt(self, digits: Sequence[Sequence[int]]) -> list[Key]:
         """Return the prompt of operands given as `digits` returns them."""
         keys, first = list[Key](), 0
-        for part in self.parts:
+        for part in self.prompt_parts:
             if isinstance(part, Sign):
                 keys.append(self._sign(part))
                 continue
@@ -183,7 +184,7 @@ class Format:
 
     def every(self) -> Iterator[Key]:
         """Yield every token that a prompt can have."""
-        for part in self.parts:
+        for part in self.prompt_parts:
             if isinstance(part, Sign):
                 yield self._sign(part)
                 continue
@@ -202,7 +203,7 @@ class Format:
             number += [0] * (size + -size % part.multiple - len(number))
         return digits
 
-    def read(self, completion: Sequence[Written]) -> Any:
+    def read(self, completion: Sequence[PlacedToken]) -> Any:
         """Return the answer in tokens and their squares; None if there is none."""
         answer, order = self.answer, -1 if self.answer.high_first else 1
         axis = self.axes.index(answer.many) if answer.many else None

@@ -23,7 +23,7 @@ def dump(machine: Machine, windows: Windows) -> dict[str, Any]:
     def form_table(form: Format) -> dict[str, Any]:
         kind = lambda part: {"kind": "given" if isinstance(part, Given) else "sign"}
         return {
-            "parts": [kind(part) | asdict(part) for part in form.parts],
+            "parts": [kind(part) | asdict(part) for part in form.prompt_parts],
             "answer": asdict(form.answer),
         }
 
@@ -135,7 +135,7 @@ def _check(machine: Machine, windows: Windows) -> None:
     if any(len(move) != axes or max(map(abs, move)) > 2 * HOME for move in moves):
         raise ValueError(f"a move is not one on {axes} axes")
     for form in (*machine.formats.values(), *machine.others.values()):
-        for part in (*form.parts, form.answer):
+        for part in (*form.prompt_parts, form.answer):
             for entry in fields(part):  # a text, unless a default says otherwise
                 value = getattr(part, entry.name)
                 example = entry.default if entry.default is not MISSING else ""

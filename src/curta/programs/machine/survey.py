@@ -165,7 +165,7 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
                 replace(p, role=rename(p.name), at=at | p.at)
                 if isinstance(p, Sign) and p.step is None
                 else replace(p, role=rename(p.name))
-                for p in form.parts
+                for p in form.prompt_parts
             )
             roles_of_answer: dict[str, Any] = {
                 r: rename(getattr(form.answer, r)) for r in ANSWER_ROLES

@@ -153,7 +153,7 @@ class PromptLanguage:
         """Tokens that are found from every square of the axis."""
         self.before: dict[int, dict[Cell, int]] = defaultdict(dict)
         """Tokens on squares before square 0, by square."""
-        last, filled = form.parts[-1], [part for part in form.givens if part.filled]
+        last, filled = form.prompt_parts[-1], [part for part in form.givens if part.filled]
         if not isinstance(last, Sign):
             raise UnprovableError("the prompt has no sign at its end")
         self.role = machine.role_numbers[last.name]
@@ -162,9 +162,9 @@ class PromptLanguage:
         self.line = machine.moves.offset[self.pen].tolist()
         """Where it stands on the other axes."""
         self.line[axis] = 0
-        for part in form.parts:
+        for part in form.prompt_parts:
             self._enter(part)
-        if len({part.name for part in form.parts}) < len(form.parts):
+        if len({part.name for part in form.prompt_parts}) < len(form.prompt_parts):
             raise UnprovableError("two parts of the prompt have one role")
         if len({part.high_first for part in filled}) > 1 or any(part.follows for part in filled):
             raise UnprovableError("zeros fill up operands of different order")
@@ -258,7 +258,7 @@ class PromptLanguage:
 
     def words(self, paper: ColumnPaper) -> Words:
         """Return all prompts, with one way through the automaton for each."""
-        last = self.form.parts[-1]
+        last = self.form.prompt_parts[-1]
         assert isinstance(last, Sign)
         beside, stand = last.step is not None, int(self.machine.moves.offset[self.pen, self.axis])
         if not beside and stand >= 0:
