@@ -126,9 +126,9 @@ def test_a_window_after_which_two_operators_want_different_tokens_is_a_conflict(
     listing: Any = None  # not looked at
     found = WindowCatalogue("+", 10, rows, targets, [(1, 2)] * 2, [], 0, [], listing, {})
     other = found._replace(operator="-", targets=np.array([5, 7]))
-    listed = certificate.together([found, other])
+    listed = certificate.merge_catalogues([found, other])
     assert (listed.conflicts, listed.targets.tolist()) == (1, [5, 6])
-    assert certificate.together([found, found]).conflicts == 0
+    assert certificate.merge_catalogues([found, found]).conflicts == 0
 
 
 # Lists are read back the same, and never for another program or other sizes.

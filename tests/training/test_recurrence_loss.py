@@ -13,7 +13,7 @@ from curta.layouts import layout_named
 from curta.layouts.base import completion_batch
 from curta.model.transformer import Transformer
 from curta.training import trainer
-from curta.training.trainer import Keys, step_keys
+from curta.training.trainer import StepKeys, step_keys
 from tests import naive, tiny
 
 LAYOUT = layout_named("coupled")
@@ -40,16 +40,16 @@ class Learner:
         self.weights, rng = naive.weights_of(self.model), np.random.default_rng(0)
         self.direction = {name: rng.normal(size=w.shape) for name, w in self.weights.items()}
 
-    def step(self, settings: Training) -> Callable[[Keys], np.ndarray]:
+    def step(self, settings: Training) -> Callable[[StepKeys], np.ndarray]:
         """The training's step for some keys, compiled once for all of them."""
 
-        def loss(model: Transformer, keys: Keys) -> Array:
+        def loss(model: Transformer, keys: StepKeys) -> Array:
             batch = completion_batch(TEXT, WHERE, ROOM)
             return trainer.loss_and_exact_match(model, batch, ROOM, keys, settings)[0]
 
         compiled = jax.jit(jax.value_and_grad(loss))
 
-        def learned(keys: Keys) -> np.ndarray:
+        def learned(keys: StepKeys) -> np.ndarray:
             value, gradient = compiled(self.model, keys)
             slopes = naive.weights_of(gradient)
             return np.array([value, sum((slopes[n] * v).sum() for n, v in self.direction.items())])

@@ -14,8 +14,8 @@ Rate = Annotated[float, Ge(0.0), Le(1.0)]
 Span = tuple[int, int]
 """The fewest and the most, inclusive."""
 
-Digits = tuple[Annotated[int, Le(DIGITS)], Annotated[int, Le(DIGITS)]]
-Operands = tuple[Annotated[int, Le(OPERANDS)], Annotated[int, Le(OPERANDS)]]
+DigitSpan = tuple[Annotated[int, Le(DIGITS)], Annotated[int, Le(DIGITS)]]
+OperandSpan = tuple[Annotated[int, Le(OPERANDS)], Annotated[int, Le(OPERANDS)]]
 Place = Annotated[int, Ge(0), Le(INT32)]
 
 
@@ -27,11 +27,11 @@ class Task:
     """The operator: +, gcd or + mod 97; must match the program, if there is one."""
     base: Annotated[int, Ge(2), Le(36)] = 10
     """Base of the operands; others than 10 need a program that has them."""
-    digits: Digits = (1, 10)
+    digits: DigitSpan = (1, 10)
     """Fewest and most digits of an operand; lengths are uniform and independent."""
-    second: Digits | None = None
+    second: DigitSpan | None = None
     """Fewest and most digits of all other operands; not set: as `digits`."""
-    operands: Operands | None = None
+    operands: OperandSpan | None = None
     """Fewest and most operands; not set: as few as the operator takes.
 
     +, sort and order take any number.

@@ -37,8 +37,20 @@ from curta.programs.proof.closing import list_and_prove
 from curta.programs.proof.listing import DELTA, Lister
 from curta.training.windows import TrainingWindows, WindowRows, WindowTargets
 
-STRANGE = 20
+UNWRITABLE = 20
 """The most problems that cannot be written to name in a certificate."""
+
+NAMED = 20
+"""The most wrong windows of a member to name in a certificate."""
+
+POINTS = 100
+"""The most points of the curve of windows by tokens written."""
+
+ROUNDING = (
+    "first-order sum of all rounding errors of a single-precision pass, in any order of summation,"
+    " none cancelling another, of the difference to the second-best token"
+)
+"""What the bound on rounding covers, in the words of a certificate."""
 
 CONFIDENCE = 1 - DELTA
 """The confidence of the bound on windows that a list lacks."""
@@ -59,7 +71,7 @@ class WindowCatalogue(NamedTuple):
     """The correct token after each window."""
     examples: list[Operands]
     """The operands of a problem in which each window occurs."""
-    strange: list[Operands]
+    unwritable: list[Operands]
     """Operands of some problems whose text needs a token that the machine lacks."""
     conflicts: int
     """The number of windows that are followed by different tokens."""
@@ -73,7 +85,7 @@ class WindowCatalogue(NamedTuple):
     @property
     def closed(self) -> bool:
         """Whether it is proved that no text of any length has a window outside the list."""
-        return self.listing.closed and not self.strange
+        return self.listing.closed and not self.unwritable
 
 
 def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
@@ -89,7 +101,7 @@ def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
         cache_path("windows", origin, __file__, results.__file__) if unchanging(program) else None
     )
     if path is not None and (content := files.read_entry(path)) is not None:
-        return _parsed(content)
+        return _from_bytes(content)
     lister = Lister(program, layout.machine, layout.windows, vocabulary)
     listing, closure = list_and_prove(lister, sizes, budget)
     table = lister.table
@@ -115,18 +127,18 @@ def catalogue_of(recipe: Recipe, layout: Layout, task: Task) -> WindowCatalogue:
         rows=table.rows,
         targets=table.targets,
         examples=lister.examples,
-        strange=sorted(set(lister.strange))[:STRANGE],
+        unwritable=sorted(set(lister.unwritable))[:UNWRITABLE],
         conflicts=len(table.conflicts),
         curve=lister.curve,
         listing=summary,
         evidence=closure.evidence,
     )
     if path is not None:
-        files.keep_entry(path, _content(catalogue))
+        files.keep_entry(path, _to_bytes(catalogue))
     return catalogue
 
 
-def _content(catalogue: WindowCatalogue) -> bytes:
+def _to_bytes(catalogue: WindowCatalogue) -> bytes:
     """Return a catalogue as the bytes of a file: its arrays, and all other fields as JSON."""
     fields = catalogue._asdict() | {"listing": typed.as_json(catalogue.listing)}
     arrays = {name: fields.pop(name) for name in ("rows", "targets")} | fields.pop("evidence")
@@ -135,28 +147,17 @@ def _content(catalogue: WindowCatalogue) -> bytes:
     return safetensors.numpy.save(arrays | {"fields": text})
 
 
-def _parsed(content: bytes) -> WindowCatalogue:
-    """Return the catalogue that `_content` wrote."""
+def _from_bytes(content: bytes) -> WindowCatalogue:
+    """Return the catalogue that `_to_bytes` wrote."""
     arrays: dict[str, Any] = safetensors.numpy.load(content)
     fields: dict[str, Any] = json.loads(arrays.pop("fields").tobytes())
-    for name in ("examples", "strange", "curve"):
+    for name in ("examples", "unwritable", "curve"):
         fields[name] = [tuple(numbers) for numbers in fields[name]]
     listing = json.dumps(fields["listing"])
     fields["listing"] = typed.parse(results.OperatorListing, listing, "the cache", "windows")
     fields |= {name: arrays.pop(name) for name in ("rows", "targets")}
     return WindowCatalogue(**fields, evidence=arrays)
 
-
-NAMED = 20
-"""The most wrong windows of a member to name in a certificate."""
-
-POINTS = 100
-"""The most points of the curve of windows by tokens written."""
-
-BOUND = (
-    "first-order sum of all rounding errors of a single-precision pass, in any order of summation,"
-    " none cancelling another, of the difference to the second-best token"
-)
 
 Say = Callable[[str], None]
 
@@ -182,30 +183,30 @@ def prepare(recipe: Recipe, layout: Layout, say: Say = lambda line: None) -> Win
     for task in recipe.tasks:
         say(f"windows of {task.operator}")
         catalogues.append(catalogue_of(recipe, layout, task))
-    return together(catalogues)
+    return merge_catalogues(catalogues)
 
 
-def together(catalogues: Sequence[WindowCatalogue]) -> WindowList:
+def merge_catalogues(catalogues: Sequence[WindowCatalogue]) -> WindowList:
     """Merge the windows of all operators into one list without duplicates.
 
     Windows a, b of one operator and b, c of another give a, b, c, with the example of b from the
     first operator.
     """
     empty = catalogues[0].rows[:0], catalogues[0].targets[:0]
-    every = WindowList(*empty, [], 0, list(catalogues))
+    listed = WindowList(*empty, [], 0, list(catalogues))
     for entry in catalogues:
         examples = [Problem(entry.operator, operands, entry.base) for operands in entry.examples]
-        every = _added(every, entry.rows, entry.targets, dict(enumerate(examples)))
-    return every
+        listed = _add_windows(listed, entry.rows, entry.targets, dict(enumerate(examples)))
+    return listed
 
 
-def _added(
+def _add_windows(
     listed: WindowList, rows: WindowRows, targets: WindowTargets, examples: Mapping[int, Problem]
 ) -> WindowList:
     """Return the list with those of the given windows that are new and have an example."""
     index = WindowIndex(rows.shape[1])
     index.enter(listed.rows)
-    number = index.find(rows)
+    number = index.find(rows)  # in the list; -1 for a new window
     shared = np.flatnonzero(number >= 0)
     new = [n for n in np.flatnonzero(number < 0).tolist() if n in examples]
     return WindowList(
@@ -235,11 +236,12 @@ def certify(
         raise UserError("only models of a program under a window can be certified")
     prepared = prepared or prepare(recipe, layout, say)
     say(f"{len(prepared.rows):,} windows")
-    # also windows that only the run itself has met
-    listed = _added(prepared, windows.rows, windows.targets, windows.examples)
+    # Windows that only the run itself has met are checked, too.
+    listed = _add_windows(prepared, windows.rows, windows.targets, windows.examples)
     rows, targets, catalogues = listed.rows, listed.targets, listed.catalogues
     met, machine = len(rows) - len(prepared.rows), layout.machine
 
+    # Every member on every window: the token that it writes, and the margin of the correct one.
     outputs, bound, doubtful = scoring.outputs_after(models.stacked, rows, targets), None, None
     if not rounding.unbounded(models.stacked):
         members = map(models.member, range(models.members))
@@ -247,9 +249,10 @@ def certify(
         # Another machine errs by up to `bound` in the other direction. It may then write another
         # token where twice the bound exceeds the margin.
         doubtful = (np.abs(outputs.margin) <= 2 * bound).sum(axis=1)
-    wrong, since = ~(outputs.margin > 0), windows.find(rows)  # a margin of NaN is wrong, too
+    wrong = ~(outputs.margin > 0)  # members windows; a margin of NaN is wrong, too
+    since = windows.trained_since(rows)
     by_role = np.bincount(machine.role[rows[:, 0]], minlength=len(machine.roles))
-    opened = [
+    unproved = [
         "; ".join(entry.listing.reasons) or f"{entry.operator}: {entry.listing.open:,} open"
         for entry in catalogues
         if not entry.listing.closed
@@ -262,16 +265,16 @@ def certify(
         unwritable=[
             str(Problem(entry.operator, operands, entry.base))
             for entry in catalogues
-            for operands in entry.strange
+            for operands in entry.unwritable
         ],
         listing=_listing(catalogues),
         closure=results.ClosureResult(
-            not opened,
+            not unproved,
             sum(entry.listing.open for entry in catalogues),
-            "; ".join(opened) or "proved by sweeps from the prompts on",
+            "; ".join(unproved) or "proved by sweeps from the prompts on",
         ),
         operators={entry.operator: entry.listing for entry in catalogues},
-        rounding=results.Rounding(None if bound is None else float(bound.max()), BOUND),
+        rounding=results.Rounding(None if bound is None else float(bound.max()), ROUNDING),
         roles=[
             results.RoleWindows(
                 role=role.name,

@@ -99,8 +99,8 @@ class Dropout(NamedTuple):
         rows = jnp.arange(len(queries))[:, None]
 
         def select(mask: Bool[Array, "..."]) -> Bool[Array, "..."]:
-            *blocks, _, width = mask.shape
-            by_text = mask.reshape(*blocks, len(queries), -1, width)
+            *blocks, _, width = mask.shape  # blocks, batch * time, width
+            by_text = mask.reshape(*blocks, len(queries), -1, width)  # blocks batch time width
             return by_text[..., rows, queries, :].reshape(*blocks, -1, width)
 
         return Dropout(
@@ -121,14 +121,15 @@ def dropout_mask(
 ) -> DropoutMask:
     """Draw the mask of one site; None without a key, or if the recipe has no dropout there.
 
-    Half a random word decides on each number: that takes half the time, exact to 1 / 131,072.
+    Each random word of 32 bits decides on two numbers, which takes half the time. A number stays if
+    its 16 bits are at least the dropout rate times 65,536, so the rate is exact to 1 / 131,072.
     Source: Srivastava et al., JMLR 15, 2014.
     """
     if key is None or not config.dropout or site not in config.dropout_sites:
         return None
     count = prod(shape)
     words = jax.random.bits(jax.random.fold_in(key, _SITE_NUMBER[site]), (-(-count // 2),))
-    # 0x00070009 is the two numbers 9 and 7.
+    # The word 0x00070009 gives the numbers 9 and 7; of the last word, one may be left over.
     halves = jax.lax.bitcast_convert_type(words, jnp.uint16).reshape(-1)[:count]
     return halves.reshape(shape).astype(jnp.int32) >= round(config.dropout * 2**16)
 
@@ -157,9 +158,9 @@ class AttentionWeights(eqx.Module):
     key: Weight | None  # blocks width kv_width
     value: Weight | None  # blocks width kv_width
     out: Weight | None  # blocks width width
-    gain: Gains
-    after: Gains = None
-    turn: Weight | None = None  # blocks 1
+    gain: Gains  # of the norm before the sub-layer
+    after: Gains = None  # the gain of the norm after it
+    turn: Weight | None = None  # blocks 1: the angle by which shared keys differ from queries
     query_bias: Biases = None
     key_bias: Biases = None
     value_bias: Biases = None
@@ -173,8 +174,8 @@ class MLPWeights(eqx.Module):
 
     up: Weight  # blocks width wide
     down: Weight  # blocks wide width
-    gain: Gains
-    after: Gains = None
+    gain: Gains  # of the norm before the sub-layer
+    after: Gains = None  # the gain of the norm after it
     gate: Weight | None = None  # blocks width wide
     up_bias: Biases = None
     down_bias: Biases = None
@@ -255,7 +256,8 @@ def feedforward(
 
     Source of the gate: Shazeer, arXiv 2002.05202.
     """
-    activate, inner = ACTIVATIONS[config.activation], linear(x, mlp.up, mlp.up_bias)
+    activate = ACTIVATIONS[config.activation]
+    inner = linear(x, mlp.up, mlp.up_bias)  # tokens wide
     if mlp.gate is None:
         inner = activate(inner)
     else:

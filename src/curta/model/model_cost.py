@@ -126,7 +126,18 @@ def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
     learned = used = _shapes(lambda key: init(key=key))
     if config.weight_sharing:
         used = _shapes(lambda key: weights.unshared(init(key=key)))
-    rows = [_weight(name, shape, recipe, name in learned) for name, shape in used.items()]
+    rows = list[Layer]()
+    for name, shape in used.items():
+        size, section = math.prod(shape), name.partition(".")[0]
+        is_added = name.endswith(("gain", "after", "_bias"))
+        in_block = section in ("attention", "mlp")
+        is_looked_up = section in ("tokens", "roles", "positions")
+        recurrences = config.num_recurrences if in_block else 1
+        work = size * recurrences if (in_block and not is_added) or name == "head" else 0
+        inputs = 0 if is_looked_up else shape[-1] if is_added else shape[-2]
+        times = recurrences * shape[0] if in_block else 1
+        parameters = size if name in learned else 0
+        rows.append(Layer(name, shape, parameters, work, inputs, math.prod(shape[-1:]), times))
 
     # After attention's weights: angles that rotate shared keys, and scores with weighted sums.
     attention = [
@@ -134,7 +145,7 @@ def layers(recipe: Recipe, layout: Layout, keys: int) -> list[Layer]:
         for name, shape in learned.items()
         if name not in used
     ]
-    shape: tuple[int, ...] = (config.num_attention_layers, config.heads, keys)
+    shape = (config.num_attention_layers, config.heads, keys)
     times = config.num_attention_layers * config.num_recurrences
     work, outputs = 2 * times * keys * config.width, config.heads * keys
     attention.append(Layer("attention scores, sums", shape, 0, work, config.width, outputs, times))
@@ -150,18 +161,6 @@ def _shapes(build: Callable[[PRNGKeyArray], Transformer]) -> dict[str, tuple[int
     """Return the shape of each weight, by its path in the model."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(jax.eval_shape(build, jax.random.key(0)))
     return {jax.tree_util.keystr(path)[1:]: leaf.shape for path, leaf in leaves}
-
-
-def _weight(name: str, shape: tuple[int, ...], recipe: Recipe, learned: bool) -> Layer:
-    size = math.prod(shape)
-    section, added = name.partition(".")[0], name.endswith(("gain", "after", "_bias"))
-    in_block = section in ("attention", "mlp")
-    recurrences = recipe.model.num_recurrences if in_block else 1
-    work = size * recurrences if (in_block and not added) or name == "head" else 0
-    looked_up = section in ("tokens", "roles", "positions")
-    inputs = 0 if looked_up else shape[-1] if added else shape[-2]
-    times = recurrences * shape[0] if in_block else 1
-    return Layer(name, shape, size * learned, work, inputs, math.prod(shape[-1:]), times)
 
 
 # A whole training.

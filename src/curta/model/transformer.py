@@ -175,7 +175,7 @@ class Transformer(eqx.Module):
         width, characters = config.width, len(layout.characters)
         vectors = layout.composition().shape[1] if config.compositional_embeddings else characters
         shape = Shape(layout, width, config.heads, config.num_attention_layers)
-        ends_gained = config.has_gains and config.final_norm
+        has_final_gain = config.has_gains and config.final_norm
         tokens = normal(vectors, width, scale=1.0)
         if config.embedding == "arc":
             tokens = weights.constant([3.0, 0.0, 0.15])  # radius, start, step
@@ -188,11 +188,11 @@ class Transformer(eqx.Module):
                 positions=build_positions(positions, shape),
                 attention=weights.without_shared(config, layers.init_attention(config)),
                 mlp=layers.init_mlp(config),
-                gain=jnp.ones(width) if ends_gained else None,
+                gain=jnp.ones(width) if has_final_gain else None,
                 head=None if config.tie_embeddings else head,
                 config=config,
                 layout=layout,
-                gain_bias=layers.init_bias(config, "norms", width) if ends_gained else None,
+                gain_bias=layers.init_bias(config, "norms", width) if has_final_gain else None,
                 head_bias=layers.init_bias(config, "head", characters),
             )
         return draw(weights.describe(model), key)

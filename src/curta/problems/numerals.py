@@ -96,7 +96,15 @@ def literals(text: str) -> tuple[str, int]:
     if decimal or others:
         first, other = quoted(matches[0][0]), quoted(decimal[0] if decimal else others[0])
         raise UserError(f"{first} and {other}: write all operands in one base")
-    return _LITERAL.sub(_decimal, text), bases[0]
+    base = bases[0]
+
+    def to_decimal(literal: re.Match[str]) -> str:
+        values = [DIGITS.index(digit) for digit in literal[2].lower()]
+        if max(values) >= base:
+            raise UserError(f"{quoted(literal[0])} has a digit that base {base} does not have")
+        return to_text(to_number(values[::-1], base))
+
+    return _LITERAL.sub(to_decimal, text), base
 
 
 def _base(prefix: str) -> int:
@@ -108,14 +116,6 @@ def _base(prefix: str) -> int:
             f"base {quoted(prefix[:-1])[1:-1]}: bases are 2 to {len(DIGITS)}, such as 3#12"
         )
     return base
-
-
-def _decimal(literal: re.Match[str]) -> str:
-    base = _base(literal[1])
-    values = [DIGITS.index(digit) for digit in literal[2].lower()]
-    if max(values) >= base:
-        raise UserError(f"{quoted(literal[0])} has a digit that base {base} does not have")
-    return to_text(to_number(values[::-1], base))
 
 
 def to_digits(number: int, base: int = 10) -> list[int]:

@@ -13,7 +13,7 @@ from curta.problems.sizes import check_operands
 from curta.programs.machine import store
 from curta.programs.machine.machine import Machine, Windows
 from curta.programs.machine.prompt import Format, Sign
-from curta.programs.machine.recording import Queries, Rows
+from curta.programs.machine.recording import QueryNumbers, Rows
 from curta.programs.machine.writing import Completions, Prompts, complete
 from curta.reference import WindowWriter
 from curta.runs import folders
@@ -173,7 +173,7 @@ def read_answers(completions: Completions, machine: Machine, operator: str) -> l
 
 
 def plain_answers(
-    machine: Machine, windows: Windows, next_tokens: Callable[[Rows], Queries], text: str
+    machine: Machine, windows: Windows, next_tokens: Callable[[Rows], QueryNumbers], text: str
 ) -> list[str] | None:
     """Return the answer to every line of a text; None if a line, or an answer, is not plain.
 

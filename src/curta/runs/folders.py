@@ -296,10 +296,10 @@ def join(folder: Folder, rows: "Rows", problems: Sequence[Problem]) -> None:
         recorder = registry.recorder_of(recipe.programs, recipe.tasks, machine)
         if recorder is None:
             return
-        joined = listed.with_texts(machine, near, recorder, problems)
-        if len(joined.rows) > len(listed.rows):
+        longer = listed.with_texts(machine, near, recorder, problems)
+        if len(longer.rows) > len(listed.rows):
             with ownership.owned(folder.path):
-                windows.save(folder.path, joined)
+                windows.save(folder.path, longer)
 
 
 def root() -> Path:

@@ -424,8 +424,9 @@ class Run:
                 new = sorted(n for n in memo.examples if n >= len(listed.rows))
                 if new:
                     examples = [memo.examples[n] for n in new]
-                    joined = listed.joined(memo.table.rows[new], memo.table.targets[new], examples)
-                    windows.save(self.folder.path, joined)
+                    rows, targets = memo.table.rows[new], memo.table.targets[new]
+                    longer = listed.with_windows(rows, targets, examples)
+                    windows.save(self.folder.path, longer)
         result = replace(result, num_recurrences=self.num_recurrences)
         if not settings.named:
             return result

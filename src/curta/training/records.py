@@ -25,7 +25,7 @@ from curta.model.positions import encoding
 from curta.problems import task_sizes, tasks
 from curta.problems.problem import Problem
 from curta.programs.machine.machine import cells_of
-from curta.programs.machine.program import Text as RecordedText
+from curta.programs.machine.program import RecordedText
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
 from curta.programs.machine.sampling import drawn
 from curta.training.windows import NEVER, TrainingWindows, WindowRows, WindowTargets

@@ -93,7 +93,7 @@ KEY_USES = (1, 2, 3)
 """Numbers folded into a step's key for starts, recurrences and dropout; tasks use larger ones."""
 
 
-class Keys(NamedTuple):
+class StepKeys(NamedTuple):
     """The random keys of a step, which depend only on a member's seed and the step's number."""
 
     problems: PRNGKeyArray
@@ -110,15 +110,15 @@ class Keys(NamedTuple):
     """Shuffles epochs; the same for all steps of a member."""
 
 
-def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> Keys:
+def step_keys(seed: Int[Array, ""] | int, number: Int[Array, ""] | int) -> StepKeys:
     """Return the keys of one step of one member."""
     member = jax.random.key(seed)
     key, order = jax.random.fold_in(member, 1 + number), jax.random.bits(member)
     starts, recurrences, dropout = (jax.random.fold_in(key, use) for use in KEY_USES)
-    return Keys(key, starts, recurrences, dropout, number, order)
+    return StepKeys(key, starts, recurrences, dropout, number, order)
 
 
-def task_keys(keys: Keys, number: int) -> Keys:
+def task_keys(keys: StepKeys, number: int) -> StepKeys:
     """Return the keys of one task: it draws its own problems, and each device its own dropout."""
     problems = keys.problems
     if number:  # the first task has the step's own key
@@ -175,17 +175,18 @@ def loss_terms(
     if settings.recurrence_loss == "mixed":
         recorded, count = states(each=True), jax.random.randint(key, (), 1, num_recurrences + 1)
         return [(0.5, recorded.after(count)), (0.5, recorded.last)]
-    most, alpha = max(num_recurrences // 2, 1), settings.progressive_alpha
+    backward, alpha = max(num_recurrences // 2, 1), settings.progressive_alpha  # B
     first, second = jax.random.split(key)
-    no_grad_recurrences = jax.random.randint(first, (), 0, num_recurrences)
-    left = num_recurrences - no_grad_recurrences
-    grad_recurrences = jax.random.randint(second, (), 1, jnp.minimum(left, most) + 1)
+    no_grad = jax.random.randint(first, (), 0, num_recurrences)  # n
+    highest = jnp.minimum(num_recurrences - no_grad, backward)
+    with_grad = jax.random.randint(second, (), 1, highest + 1)  # k
     terms = []
     if alpha > 0:
-        recorded = states(num_recurrences=most, no_grad_recurrences=no_grad_recurrences, each=True)
-        terms.append((alpha, recorded.after(grad_recurrences)))
+        recorded = states(num_recurrences=backward, no_grad_recurrences=no_grad, each=True)
+        terms.append((alpha, recorded.after(with_grad)))
     if alpha < 1:
-        final = states(num_recurrences=most, no_grad_recurrences=num_recurrences - most).last
+        before = num_recurrences - backward
+        final = states(num_recurrences=backward, no_grad_recurrences=before).last
         terms.append((1 - alpha, final))
     return terms
 
@@ -194,35 +195,36 @@ def loss_and_exact_match(
     model: Transformer,
     batch: Batch,
     bounds: ShapeBounds,
-    keys: Keys,
+    keys: StepKeys,
     settings: Training,
-    total: Callable[[Array], Array] = lambda x: x,
+    psum: Callable[[Array], Array] = lambda x: x,
 ) -> LossAndMatch:
     """Return the mean cross entropy over scored tokens, and the share of exact matches.
 
-    `total` sums over the devices that share the batch. If the loss of a looped model has several
+    `psum` sums over the devices that share the batch. If the loss of a looped model has several
     terms, exact match refers to the one with the most recurrences.
     """
     where = model.positions.shift_batch(batch.where, keys.starts)
     key = keys.dropout if model.config.dropout else None
     states = partial(model.states, batch.tokens, where, batch.queries, bounds, dropout_key=key)
-    losses = jnp.zeros(())
+    losses = jnp.zeros(())  # of each scored token: texts queries
     terms = loss_terms(settings, model.config.num_recurrences, states, keys.recurrences)
-    for share, state in terms:
-        logits = model.logits(state, batch.queries)
-        losses = losses + share * _token_losses(settings, logits, batch.goals)
+    for weight, state in terms:
+        logits = model.logits(state, batch.queries)  # texts queries vocabulary
+        losses = losses + weight * _token_losses(settings, logits, batch.goals)
+    # These are the logits of the last term. A text is an exact match if it has no error.
     errors = jnp.sum((jnp.argmax(logits, -1) != batch.goals) & batch.judged, axis=1)
     exact_match = jnp.sum(errors == 0).astype(jnp.float32)
-    scored = total(jnp.sum(batch.scored)).astype(jnp.float32)
+    scored = psum(jnp.sum(batch.scored)).astype(jnp.float32)
     loss = jnp.sum(jnp.where(batch.scored, losses, 0.0)) / scored
-    return loss, exact_match / total(jnp.float32(len(batch.tokens)))
+    return loss, exact_match / psum(jnp.float32(len(batch.tokens)))
 
 
 def _token_losses(
     settings: Training,
-    logits: Float[Array, "rows queries vocabulary"],
-    goals: Int[Array, "rows queries"],
-) -> Float[Array, "rows queries"]:
+    logits: Float[Array, "texts queries vocabulary"],
+    goals: Int[Array, "texts queries"],
+) -> Float[Array, "texts queries"]:
     """Return the cross entropy of each token; a numeric loss adds the error of the digit.
 
     This error is the squared distance between the expected digit and the goal, divided by 81.
@@ -234,7 +236,8 @@ def _token_losses(
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, goals)
     if settings.loss != "numeric":
         return losses
-    expected = jax.nn.softmax(logits[..., :10]) @ jnp.arange(10.0)
+    # Tokens 0 to 9 are the digits: half a 3 and half a 5 are expected to be 4.
+    expected = jax.nn.softmax(logits[..., :10]) @ jnp.arange(10.0)  # texts queries
     distance = jnp.square((expected - goals.astype(expected.dtype)) / 9)
     return losses + jnp.where(goals < 10, distance, 0.0)
 
@@ -244,9 +247,9 @@ def objective(
     recipe: Recipe,
     task_bounds: TaskBounds,
     data: Data,
-    keys: Keys,
+    keys: StepKeys,
     shards: int,
-    total: Callable[[Array], Array],
+    psum: Callable[[Array], Array],
 ) -> LossAndMatch:
     """Return this device's part of a step's loss and exact match.
 
@@ -258,41 +261,41 @@ def objective(
         return window_objective(model, recipe.training.batch, data, keys, shards)
     layout, task_values = model.layout, []
     tasks_of_step = zip(recipe.tasks, recipe.shares, task_bounds, strict=True)
-    for number, (task, share, bounds) in enumerate(tasks_of_step):
+    for number, (task, count, bounds) in enumerate(tasks_of_step):  # `count` problems of each
         keys_of_task = task_keys(keys, number)
         # Each text of the whole batch has two keys, for its writing and its start, however many
         # devices share the batch. Unused keys vanish from the compiled step.
-        per_text = jax.random.split(jax.random.fold_in(keys.starts, number), (2, share))
+        per_text = jax.random.split(jax.random.fold_in(keys.starts, number), (2, count))
         writing, starts = _shard((per_text[0], per_text[1]), shards)
         if data.by_member:  # recorded texts
             texts: Text = data.by_member[number]
-            chosen = jax.random.randint(keys_of_task.problems, (share,), 0, len(texts.tokens))
-            text = Text(*(column[_shard(chosen, shards)] for column in texts))
+            picked = jax.random.randint(keys_of_task.problems, (count,), 0, len(texts.tokens))
+            text = Text(*(column[_shard(picked, shards)] for column in texts))
         else:
             if recipe.training.order == "epochs":
-                problems = tasks.epoch_batch(task, keys.order, share, keys.step)
+                problems = tasks.epoch_batch(task, keys.order, count, keys.step)
             elif recipe.training.order == "fixed":
-                problems = tasks.fixed_batch(task, share, keys.step)
+                problems = tasks.fixed_batch(task, count, keys.step)
             else:
-                problems = tasks.draw(task, keys_of_task.problems, share, keys.step)
+                problems = tasks.draw(task, keys_of_task.problems, count, keys.step)
             text = layout.tokens(task.operator, _shard(problems, shards), bounds)
             text = layout.vary(text, writing)
         where = layout.where(text)
         batch = scored_batch(recipe.training.loss, text, where, bounds, causal=recipe.model.causal)
         batch = batch._replace(where=model.positions.shift_each(batch.where, starts))
-        values = loss_and_exact_match(model, batch, bounds, keys_of_task, recipe.training, total)
-        task_values.append([value * (share / recipe.training.batch) for value in values])
+        values = loss_and_exact_match(model, batch, bounds, keys_of_task, recipe.training, psum)
+        task_values.append([value * (count / recipe.training.batch) for value in values])
     losses, exact_matches = zip(*task_values, strict=True)
     return sum(losses[1:], start=losses[0]), sum(exact_matches[1:], start=exact_matches[0])
 
 
 def window_objective(
-    model: Transformer, batch: int, data: Data, keys: Keys, shards: int
+    model: Transformer, batch: int, data: Data, keys: StepKeys, shards: int
 ) -> LossAndMatch:
     """Return this device's part of the mean loss over windows, and of the share of correct ones."""
-    chosen = _shard(draw_windows(data, keys.problems, batch), shards)
-    rows, targets = (column[chosen] for column in data.shared)
-    logits = logits_of_windows(model, rows)
+    picked = _shard(draw_windows(data, keys.problems, batch), shards)
+    rows, targets = (column[picked] for column in data.shared)  # batch cells, batch
+    logits = logits_of_windows(model, rows)  # batch vocabulary
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, targets)
     correct = jnp.argmax(logits, axis=-1) == targets
     return jnp.sum(losses) / batch, jnp.sum(correct).astype(jnp.float32) / batch
@@ -300,6 +303,9 @@ def window_objective(
 
 def draw_windows(data: Data, key: PRNGKeyArray, batch: int) -> Int[Array, " batch"]:
     """Draw the windows of a step from those of the member, uniformly or by frequency.
+
+    Window i is drawn by frequency if a random 32-bit number lies below threshold i, but not below
+    the one before it.
 
     >>> thresholds = jnp.array([0, 2**32 - 1, 2**32 - 1], jnp.uint32)  # 4 never, 7 always
     >>> data = Data((), (jnp.array([4, 7, 9]), 2, thresholds))
@@ -317,11 +323,12 @@ def step(
     recipe: Recipe, bounds: TaskBounds, shards: int, member: Member, data: Data, number: Array
 ) -> tuple[Member, Metrics]:
     """Make one step of the optimiser, in a mesh whose `batch` axis has `shards` devices."""
-    total = partial(jax.lax.psum, axis_name="batch")
-    learn = jax.value_and_grad(objective, has_aux=True)
-    keys = step_keys(member.seed, number)
-    (loss, exact_match), gradients = learn(member.model, recipe, bounds, data, keys, shards, total)
-    loss, exact_match, gradients = total((loss, exact_match, gradients))
+    psum = partial(jax.lax.psum, axis_name="batch")  # over the devices
+    differentiate = jax.value_and_grad(objective, has_aux=True)
+    (loss, exact_match), gradients = differentiate(
+        member.model, recipe, bounds, data, step_keys(member.seed, number), shards, psum
+    )
+    loss, exact_match, gradients = psum((loss, exact_match, gradients))
     chain = _chain(recipe, member.hyperparams)
     updates, optimizer = chain.update(gradients, member.optimizer, member.model)
     model = optax.apply_updates(member.model, updates)
@@ -329,7 +336,7 @@ def step(
 
 
 def steps(
-    step: Callable[..., tuple[Member, Metrics]],
+    step_member: Callable[..., tuple[Member, Metrics]],
     member: Member,
     data: Data,
     first: Int[Array, ""],
@@ -342,10 +349,10 @@ def steps(
 
     def body(i: Array, carry: tuple[Member, Metrics]) -> tuple[Member, Metrics]:
         member, metrics = carry
-        member, values = step(member, data, first + i)
+        member, values = step_member(member, data, first + i)
         return member, jax.tree.map(lambda column, x: column.at[i].set(x), metrics, values)
 
-    blank = Metrics(jnp.zeros(CHUNK), jnp.zeros(CHUNK))
+    blank = Metrics(jnp.zeros(CHUNK), jnp.zeros(CHUNK))  # only `count` steps are filled in
     after, metrics = jax.lax.fori_loop(0, count, body, (member, blank))
     leaves = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(after.model)]
     alive = member.alive & jnp.all(jnp.isfinite(metrics.loss)) & jnp.all(jnp.stack(leaves))
@@ -362,19 +369,19 @@ def update_best(
     """
     if state.best is None:
         return state
-    now = Best(state.model, *processes.put((loss, score), state.alive.sharding))
     best = state.best
-    better = (now.score > best.score) | (now.score == best.score) & (now.loss < best.loss)
-    return state._replace(best=_where(better, now, best))
+    now = Best(state.model, *processes.put((loss, score), state.alive.sharding))
+    is_better = (now.score > best.score) | (now.score == best.score) & (now.loss < best.loss)
+    return state._replace(best=_where(is_better, now, best))
 
 
-def _where(which: Bool[Array | np.ndarray, " members"], these: PyTree, others: PyTree) -> PyTree:
-    """Return stacked members: `these` where `which` is True, `others` elsewhere."""
+def _where(mask: Bool[Array | np.ndarray, " members"], new: PyTree, old: PyTree) -> PyTree:
+    """Return stacked members: the new one where the mask is True, the old one elsewhere."""
 
     def pick(new: Array | np.ndarray, old: Array | np.ndarray) -> Array:
-        return jnp.where(which.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+        return jnp.where(mask.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
-    return jax.tree.map(pick, these, others)
+    return jax.tree.map(pick, new, old)
 
 
 def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) -> Mesh:
@@ -388,8 +395,8 @@ def mesh_for(members: int, batch: int, devices: list[jax.Device] | None = None) 
     devices = devices or jax.devices()
     across = math.gcd(members, len(devices))
     shards = math.gcd(batch, len(devices) // across)
-    chosen = devices[:: len(devices) // (across * shards)]
-    grid = [chosen[i * shards : (i + 1) * shards] for i in range(across)]
+    used = devices[:: len(devices) // (across * shards)]  # evenly spaced
+    grid = [used[i * shards : (i + 1) * shards] for i in range(across)]
     return Mesh(grid, ("member", "batch"))
 
 
@@ -421,7 +428,11 @@ def compile_steps(
         vectorised = mesh.devices.flat[0].platform != "cpu"
     step_member = partial(step, recipe, bounds, mesh.shape["batch"])
 
-    def local(members: Member, data: Data, first: Array, count: Array) -> tuple[Member, Metrics]:
+    def chunk_on_device(
+        members: Member, data: Data, first: Array, count: Array
+    ) -> tuple[Member, Metrics]:
+        """Make the steps of the members that one device has."""
+
         def run(args: tuple[Member, Any]) -> tuple[Member, Metrics]:
             member, by_member = args
             return steps(step_member, member, data._replace(by_member=by_member), first, count)
@@ -429,10 +440,16 @@ def compile_steps(
         args = (members, data.by_member)
         return jax.vmap(run)(args) if vectorised else jax.lax.map(run, args)
 
+    # Members and their data are split over the devices; everything else is on all of them.
     member, whole = PartitionSpec("member"), PartitionSpec()
-    specs = (member, Data(whole, member), whole, whole)
-    shard = jax.shard_map(local, mesh=mesh, in_specs=specs, out_specs=member, check_vma=False)
-    return jax.jit(shard, donate_argnums=0)
+    chunk = jax.shard_map(
+        chunk_on_device,
+        mesh=mesh,
+        in_specs=(member, Data(whole, member), whole, whole),
+        out_specs=member,
+        check_vma=False,
+    )
+    return jax.jit(chunk, donate_argnums=0)
 
 
 def shard(tree: PyTree, mesh: Mesh, axis: str = "member") -> PyTree:

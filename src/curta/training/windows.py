@@ -61,7 +61,9 @@ class TrainingWindows:
     examples: dict[int, Problem] = field(default_factory=dict)
     """A problem that contains the window, by the window's number, for windows not listed before."""
 
-    def find(self, rows: Int[np.ndarray, "queries cells"]) -> Int[np.ndarray, "members queries"]:
+    def trained_since(
+        self, rows: Int[np.ndarray, "queries cells"]
+    ) -> Int[np.ndarray, "members queries"]:
         """Return the round since which each member trains on these windows, or NEVER."""
         number = self.index.find(rows)
         return np.where(number < 0, NEVER, self.since[:, number])
@@ -85,11 +87,12 @@ class TrainingWindows:
         index.enter(self.rows)
         return index
 
-    def joined(
+    def with_windows(
         self, rows: WindowRows, targets: WindowTargets, examples: Sequence[Problem]
     ) -> "TrainingWindows":
         """Return the list with further windows, on which no member trained, and their problems."""
         new, before = len(rows), len(self.rows)
+        # Arrays of members and windows get columns for the new windows.
         wider = lambda array, value: np.pad(array, ((0, 0), (0, new)), constant_values=value)
         return replace(
             self,
@@ -111,7 +114,7 @@ class TrainingWindows:
         table.add(recorded_windows(machine, Recording.of(texts), windows))
         new = np.flatnonzero(self.index.find(table.rows) < 0)
         examples = [problems[text] for text in table.example[new].tolist()]
-        return self.joined(table.rows[new], table.targets[new], examples)
+        return self.with_windows(table.rows[new], table.targets[new], examples)
 
 
 def save(folder: Path, windows: TrainingWindows) -> None:

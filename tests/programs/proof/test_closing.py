@@ -33,7 +33,7 @@ def test_no_problem_has_a_window_outside_a_closed_list(name: str) -> None:
     before = len(lister.table)
     lister.add(problems)
     assert len(lister.table) == before
-    assert not lister.strange
+    assert not lister.unwritable
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_tokens_that_a_machine_lacks_are_told() -> None:
     made = machines.made(machines.rows, Sizes((1, 3), (1, 3), (1, 1)))
     lister = machines.lister(machines.rows, made)
     lister.add([(LONG,), (12,)])
-    assert lister.strange == [(LONG,)]
+    assert lister.unwritable == [(LONG,)]
     assert lister.problems == 1
 
 
@@ -105,4 +105,4 @@ def test_a_program_that_draws_its_own_problems_is_asked_no_others(says: bool) ->
     prove(lister)
     assert lister.problems
     assert all(n % 2 == 0 for (n,) in lister.examples)
-    assert not lister.strange
+    assert not lister.unwritable

@@ -34,10 +34,10 @@ LONG, PAIRS = 1 << 19, 1 << 17
 """
 
 Heads = Float[Array, "batch time heads features"]
-Queries = Float[Array, "batch queries heads features"]
-Keys = Float[Array, "batch keys heads features"]
+QueryHeads = Float[Array, "batch queries heads features"]
+KeyHeads = Float[Array, "batch keys heads features"]
 Scores = Float[Array, "#batch heads queries keys"]
-Vectors = Float[Array, "batch time width"]
+PositionVectors = Float[Array, "batch time width"]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Encoding(eqx.Module):
         """Displace positions in training, with one random key for each text of the batch."""
         return where
 
-    def embed(self, where: TokenPositions) -> Vectors | float:
+    def embed(self, where: TokenPositions) -> PositionVectors | float:
         """Return vectors to add to the token embeddings: batch x time x width, or 0."""
         return 0.0
 
@@ -143,13 +143,14 @@ class Encoding(eqx.Module):
     def blank(self, like: TokenPositions, slots: int, bounds: ShapeBounds) -> Any:
         """Return the index of empty texts, with room for `slots` tokens to generate."""
         batch, _, axes = like.coordinates.shape
+        # An index that no query reaches, so that a slot is invisible until it is filled.
         never = jnp.full((batch, slots), jnp.iinfo(jnp.int32).max, jnp.int32)
         coordinates = jnp.zeros((batch, slots, axes), jnp.int32)
         return TokenPositions(never, jnp.full_like(never, -1), coordinates)
 
     def insert(self, index: Any, new: TokenPositions) -> Any:
         """Return the index with further tokens, stored at the slots `new.index`."""
-        rows = jnp.arange(len(new.index))[:, None]
+        rows = jnp.arange(len(new.index))[:, None]  # batch 1
         return jax.tree.map(lambda old, tokens: old.at[rows, new.index].set(tokens), index, new)
 
     def keys_per_query(self, bounds: ShapeBounds) -> int:
@@ -158,7 +159,7 @@ class Encoding(eqx.Module):
 
     def visible_keys(self, index: Any, queries: TokenPositions) -> VisibleKeys:
         """Return the keys that each query sees: by default itself and all before it."""
-        visible = index.index[:, None, :] <= queries.index[:, :, None]
+        visible = index.index[:, None, :] <= queries.index[:, :, None]  # batch queries keys
         return VisibleKeys(queries, index, visible)
 
     def bidirectional_mask(self, index: Any, queries: TokenPositions) -> VisibleKeys:
@@ -169,8 +170,8 @@ class Encoding(eqx.Module):
         return VisibleKeys(queries, index, visible)
 
     def attend(
-        self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys, v: Keys
-    ) -> Queries:
+        self, layer: Any, visible_keys: VisibleKeys, q: QueryHeads, k: KeyHeads, v: KeyHeads
+    ) -> QueryHeads:
         """Return the output of attention for each query, computed in chunks for long texts.
 
         Args:
@@ -181,10 +182,10 @@ class Encoding(eqx.Module):
             v: Values, of the same shape as the keys.
         """
 
-        def attend_chunk(chunk: tuple[Queries, VisibleKeys]) -> Queries:
-            heads, visible = chunk
+        def attend_chunk(chunk: tuple[QueryHeads, VisibleKeys]) -> QueryHeads:
+            queries, visible = chunk
             visible = visible._replace(keys=visible_keys.keys)
-            weights = self.weights(layer, visible, heads, k)
+            weights = self.weights(layer, visible, queries, k)  # batch heads queries keys
             if visible.factors is not None:
                 weights = weights * jnp.moveaxis(visible.factors, 2, 1)
             return jnp.einsum("bhqk,bkhe->bqhe", weights.astype(v.dtype), v)
@@ -192,16 +193,18 @@ class Encoding(eqx.Module):
         size = queries_at_once(q.shape[1], k.shape[1])
         if size == q.shape[1]:
             return attend_chunk((q, visible_keys))
+        # Everything but the keys is split along its query axis; the last chunk has padding.
         whole = (q, visible_keys._replace(keys=None))
-        mixed = jax.lax.map(attend_chunk, jax.tree.map(partial(_split_queries, size=size), whole))
-        joined: Queries = jnp.moveaxis(mixed, 0, 1).reshape(len(q), -1, *q.shape[2:])
-        return joined[:, : q.shape[1]]
+        chunks = jax.tree.map(partial(_split_queries, size=size), whole)
+        heads = jax.lax.map(attend_chunk, chunks)  # chunks batch size heads features
+        by_query: QueryHeads = jnp.moveaxis(heads, 0, 1).reshape(len(q), -1, *q.shape[2:])
+        return by_query[:, : q.shape[1]]
 
-    def weights(self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys) -> Scores:
+    def weights(self, layer: Any, visible_keys: VisibleKeys, q: QueryHeads, k: KeyHeads) -> Scores:
         """Return attention weights, which sum to 1 over the keys; 0 for an invisible key."""
         return jax.nn.softmax(self.scores(layer, visible_keys, q, k), axis=-1)
 
-    def scores(self, layer: Any, visible_keys: VisibleKeys, q: Queries, k: Keys) -> Scores:
+    def scores(self, layer: Any, visible_keys: VisibleKeys, q: QueryHeads, k: KeyHeads) -> Scores:
         """Return scaled query-key products plus bias; -1e9 for an invisible key."""
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k, preferred_element_type=jnp.float32)
         scores = scores * q.shape[-1] ** -0.5 + self.bias(layer, visible_keys)
@@ -224,7 +227,7 @@ def queries_at_once(queries: int, keys: int) -> int:
 def _split_queries(
     array: Shaped[Array, "batch queries *rest"], size: int
 ) -> Shaped[Array, "chunks batch size *rest"]:
-    """Split the query axis into chunks, the last one zero-padded: 5 by twos are 3 chunks."""
+    """Split the query axis into chunks, the last one zero-padded: 5 queries by 2 are 3 chunks."""
     count = -(-array.shape[1] // size)
     padding = ((0, 0), (0, count * size - array.shape[1])) + ((0, 0),) * (array.ndim - 2)
     chunks = jnp.pad(array, padding).reshape(len(array), count, size, *array.shape[2:])

@@ -25,12 +25,14 @@ class RoPEEncoding(Encoding):
     over_heads: bool = eqx.field(static=True)
 
     def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
+        # Feature i of the left half and feature i of the right half are a pair. A head of four
+        # features with base 100 has frequencies 1 and 0.1: at index 3, pairs turn by 3 and 0.3.
         half = heads.shape[-1] // 2
-        frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
-        numbers = where.index[:, :, None, None]
+        frequencies = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)  # pairs
+        numbers = where.index[:, :, None, None]  # batch time 1 1
         if self.over_heads:
-            numbers = jnp.arange(heads.shape[2])[None, None, :, None]
+            numbers = jnp.arange(heads.shape[2])[None, None, :, None]  # 1 1 heads 1
         angles = numbers.astype(jnp.float32) * frequencies[None, None, None]
         cos, sin = jnp.cos(angles), jnp.sin(angles)
-        left, right = heads[..., :half], heads[..., half:]
+        left, right = heads[..., :half], heads[..., half:]  # batch time heads pairs
         return jnp.concatenate([left * cos - right * sin, right * cos + left * sin], axis=-1)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 from curta.config import positions
 from curta.config.errors import UserError, refuse_if
 from curta.layouts import Layout, ShapeBounds, TokenPositions
-from curta.model.positions.base import Encoding, Heads, Shape, Vectors, is_digit
+from curta.model.positions.base import Encoding, Heads, PositionVectors, Shape, is_digit
 from curta.model.weights import Weight, normal
 
 
@@ -31,7 +31,7 @@ class LearnedEncoding(Encoding):
                 f" {self.table.shape[0]:,} learned positions (positions.length)"
             )
 
-    def embed(self, where: TokenPositions) -> Vectors:
+    def embed(self, where: TokenPositions) -> PositionVectors:
         return self.table[where.index]
 
 
@@ -51,7 +51,7 @@ class SinusoidalEncoding(Encoding):
     base: float = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
-    def embed(self, where: TokenPositions) -> Vectors:
+    def embed(self, where: TokenPositions) -> PositionVectors:
         half = self.width // 2
         return waves(where.index, self.base ** (-jnp.arange(half, dtype=jnp.float32) / half))
 
@@ -93,7 +93,7 @@ class RandomisedEncoding(Encoding):
     def shift_batch(self, where: TokenPositions, key: PRNGKeyArray) -> TokenPositions:
         return replace(where, index=subset(key, self.max_length, where.index.shape[1])[where.index])
 
-    def embed(self, where: TokenPositions) -> Vectors | float:
+    def embed(self, where: TokenPositions) -> PositionVectors | float:
         return self.vectors.embed(where)
 
 
@@ -143,7 +143,7 @@ class CoupledEncoding(Encoding):
         start = jax.random.randint(key, (len(self.tables),), 0, self.max_start + 1)
         return replace(where, coordinates=where.coordinates + start[None, None])
 
-    def embed(self, where: TokenPositions) -> Vectors:
+    def embed(self, where: TokenPositions) -> PositionVectors:
         rows = where.coordinates + 1  # negative ones, for places below -1, index from the end
         axes = jnp.arange(len(self.tables))
         return jnp.sum(self.tables[axes, rows], axis=-2)
@@ -167,7 +167,7 @@ class CoupledSinusoidalEncoding(Encoding):
     period: float = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
-    def embed(self, where: TokenPositions) -> Vectors:
+    def embed(self, where: TokenPositions) -> PositionVectors:
         frequencies = jnp.arange(1.0, self.width // 2 + 1) * (2 * math.pi / self.period)
         return jnp.sum(waves(where.coordinates, frequencies), axis=-2)
 
@@ -206,7 +206,7 @@ class PositionCouplingEncoding(Encoding):
         starts = moved(keys, bounds)[:, None, :]
         return replace(where, coordinates=jnp.where(ids > 0, ids + starts, 0) - 1)
 
-    def embed(self, where: TokenPositions) -> Vectors:
+    def embed(self, where: TokenPositions) -> PositionVectors:
         axes = jnp.arange(len(self.tables))
         return jnp.sum(self.tables[axes, self._ids(where)], axis=-2)
 
@@ -268,7 +268,7 @@ class AbacusEncoding(Encoding):
         moved = where.coordinates + offset - self.settings.evaluation_offset
         return replace(where, coordinates=moved)
 
-    def embed(self, where: TokenPositions) -> Vectors | float:
+    def embed(self, where: TokenPositions) -> PositionVectors | float:
         return self.vectors(where) if self.settings.inject == "embedding" else 0.0
 
     def rotate(self, heads: Heads, where: TokenPositions) -> Heads:
@@ -276,7 +276,7 @@ class AbacusEncoding(Encoding):
             return heads
         return heads + self.vectors(where).reshape(heads.shape)
 
-    def vectors(self, where: TokenPositions) -> Vectors:
+    def vectors(self, where: TokenPositions) -> PositionVectors:
         """Return the vector of each token."""
         digit = is_digit(self.layout, where.role)
         row = where.coordinates[..., 0] + self.settings.evaluation_offset + 1

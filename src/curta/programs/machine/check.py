@@ -21,7 +21,7 @@ from curta.problems.sizes import Sizes
 from curta.programs.machine.finding import decides, find
 from curta.programs.machine.machine import Machine, Role, Windows, cells_of, window_cells
 from curta.programs.machine.paper import HOME, ProgramError, Vocabulary, arrow
-from curta.programs.machine.program import Program, Text
+from curta.programs.machine.program import Program, RecordedText
 from curta.programs.machine.recording import (
     Conflict,
     Recording,
@@ -200,7 +200,7 @@ class RecordedProblems(NamedTuple):
     """Problems of one size with their texts, and the size of the vocabulary after them."""
 
     problems: list[tuple[int, ...]]
-    texts: list[Text]
+    texts: list[RecordedText]
     sized: RecordedSize
     vocabulary: int
     seconds: float
@@ -347,7 +347,7 @@ def _explain(
     machine: Machine,
     windows: Windows,
     problems: Sequence[tuple[int, ...]],
-    texts: Sequence[Text],
+    texts: Sequence[RecordedText],
     role: str,
     conflicts: Sequence[Conflict],
 ) -> ConflictExample:

@@ -106,9 +106,9 @@ def window(machine: Machine, role: str, neighbours: Sequence[Neighbour]) -> Shee
 
     Where the query and all its neighbours are broadcast on an axis, all stand in its margin.
     """
-    wide = {each.name: each.broadcast for each in machine.roles}
-    shared = [axis for axis in wide[role] if all(axis in wide[other] for other, _ in neighbours)]
-    near = [(role, (0,) * len(machine.axes), shared), *((r, d, wide[r]) for r, d in neighbours)]
+    axes_of = {each.name: each.broadcast for each in machine.roles}
+    shared = [a for a in axes_of[role] if all(a in axes_of[other] for other, _ in neighbours)]
+    near = [(role, (0,) * len(machine.axes), shared), *((r, d, axes_of[r]) for r, d in neighbours)]
     placed = {}
     for time, (other, moved, broadcast) in enumerate(near):
         at = _without(machine.axes, moved, broadcast)

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.machine.machine import Displacement, Machine, Neighbour, Windows
-from curta.programs.machine.recording import Queries, Recording, Squares
+from curta.programs.machine.recording import QueryNumbers, Recording, Squares
 
 MOST = 6
 """Most neighbours of a role."""
@@ -31,10 +31,10 @@ class Candidate(NamedTuple):
     """A neighbour, and the classes into which it divides the queries."""
 
     neighbour: Neighbour
-    classes: Queries
+    classes: QueryNumbers
     size: int
 
-    def refine(self, code: Queries) -> Queries:
+    def refine(self, code: QueryNumbers) -> QueryNumbers:
         """Number the pairs of code and class: code 2 and class 1 of 3 give 7."""
         return code * self.size + self.classes
 
@@ -51,18 +51,18 @@ def find(machine: Machine, recording: Recording, reach: int = 1) -> Windows:
     for number, role in enumerate(machine.roles):
         of_role = query[roles == number]
         if len(of_role):
-            windows[role.name] = _of_role(squares, of_role, reach)
+            windows[role.name] = _window_of_role(squares, of_role, reach)
     return windows
 
 
 def decides(machine: Machine, recording: Recording, role: str, reach: int) -> bool:
     """Return whether some window within reach decides what follows a role; see `Squares`."""
     squares, query = Squares(machine, recording), np.flatnonzero(recording.is_query)
-    mine = query[machine.role[recording.tokens[query]] == machine.role_numbers[role]]
-    return not len(_undecided(squares, mine, _of_role(squares, mine, reach)))
+    query = query[machine.role[recording.tokens[query]] == machine.role_numbers[role]]
+    return not len(_undecided(squares, query, _window_of_role(squares, query, reach)))
 
 
-def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
+def _window_of_role(squares: Squares, query: QueryNumbers, reach: int) -> tuple[Neighbour, ...]:
     """Select a window on a sample, which grows by queries that the window does not decide."""
     sample = np.random.default_rng(0).permutation(query)[:SAMPLE]
     for _ in range(ROUNDS):
@@ -74,14 +74,14 @@ def _of_role(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, .
     return chosen
 
 
-def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ...]:
+def _select(squares: Squares, query: QueryNumbers, reach: int) -> tuple[Neighbour, ...]:
     """Select the smallest window for these queries."""
     machine, tokens = squares.machine, squares.recording.tokens
     target, start = _classes(tokens[query + 1])[0], _classes(tokens[query])[0]
     candidates, chosen, code = list[Candidate](), list[Candidate](), start
     for role, displacement in places(machine, reach):
         near = squares.find(query, role, displacement)
-        if (near != near[0]).any():  # else it tells nothing
+        if (near != near[0]).any():  # a constant neighbour tells nothing
             candidates.append(Candidate((machine.roles[role].name, displacement), *_classes(near)))
     while candidates and len(chosen) < MOST and _uncertainty(code, target) > 0:
         scores = [_uncertainty(c.refine(code), target) for c in candidates]
@@ -111,7 +111,7 @@ def _select(squares: Squares, query: Queries, reach: int) -> tuple[Neighbour, ..
 
 
 def _undecided(
-    squares: Squares, query: Queries, near: tuple[Neighbour, ...]
+    squares: Squares, query: QueryNumbers, near: tuple[Neighbour, ...]
 ) -> Int[np.ndarray, " undecided"]:
     """Return the queries whose window is followed by different tokens.
 
@@ -123,20 +123,21 @@ def _undecided(
         Candidate((other, moved), *_classes(squares.find(query, numbers[other], moved)))
         for other, moved in near
     ]
-    code = _code(_classes(tokens[query])[0], chosen)
+    code = _code(_classes(tokens[query])[0], chosen)  # the number of each query's window
     target = tokens[query + 1]
-    first = np.zeros(int(code.max()) + 1, np.int64)
-    first[code] = target
-    differs = np.zeros(len(first), bool)
-    np.logical_or.at(differs, code, first[code] != target)
+    of_window = np.zeros(int(code.max()) + 1, np.int64)  # one of the tokens that follow it
+    of_window[code] = target
+    differs = np.zeros(len(of_window), bool)
+    np.logical_or.at(differs, code, of_window[code] != target)
     return query[differs[code]]
 
 
 def places(machine: Machine, reach: int) -> Iterator[tuple[int, Displacement]]:
     """Yield every role and displacement that a neighbour may have, nearest first."""
     for displacement in displacements(len(machine.axes), reach):
-        for role, wide in enumerate(machine.broadcast_mask.tolist()):
-            if not any(step and w for step, w in zip(displacement, wide, strict=True)):
+        for role, broadcast in enumerate(machine.broadcast_mask.tolist()):
+            # Along an axis on which it is broadcast, a neighbour has no displacement.
+            if not any(step and b for step, b in zip(displacement, broadcast, strict=True)):
                 yield role, displacement
 
 
@@ -150,14 +151,14 @@ def displacements(axes: int, reach: int) -> list[Displacement]:
     return sorted(every, key=lambda d: (sum(map(abs, d)), [-x for x in d]))
 
 
-def _code(code: Queries, chosen: list[Candidate]) -> Queries:
+def _code(code: QueryNumbers, chosen: list[Candidate]) -> QueryNumbers:
     """Number the queries so that two are equal where their tokens and neighbours are."""
     for candidate in chosen:
         code = _classes(candidate.refine(code))[0]
     return code
 
 
-def _classes(values: Queries) -> tuple[Queries, int]:
+def _classes(values: QueryNumbers) -> tuple[QueryNumbers, int]:
     """Renumber values as 0, 1, ..., and return how many different ones there are.
 
     >>> _classes(np.array([7, 3, 7]))[0].tolist()
@@ -167,7 +168,7 @@ def _classes(values: Queries) -> tuple[Queries, int]:
     return inverse.astype(np.int64), len(distinct)
 
 
-def _uncertainty(code: Queries, target: Queries) -> float:
+def _uncertainty(code: QueryNumbers, target: QueryNumbers) -> float:
     """Return the conditional entropy of the target in nats, with Miller and Madow's correction.
 
     Without the correction a neighbour with many values seems more informative than it is.

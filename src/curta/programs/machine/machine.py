@@ -1,6 +1,6 @@
-"""The machine that moves the pen: every token carries a move, so tokens alone say where all stand.
+"""The machine that moves the pen: each token carries a move, so tokens alone determine all squares.
 
-The same step serves every program, wherever a model runs:
+One step serves every program, wherever a model runs:
 
     position = where(home[token], 0, position) + offset[token]
 
@@ -62,7 +62,7 @@ class Machine:
 
     @cached_property
     def numbers(self) -> dict[tuple[Any, ...], int]:
-        """Token numbers by what was written; see `paper.Key`."""
+        """Token numbers by what was written; see `paper.TokenKey`."""
         return {
             (t.symbol if t.value is None else t.value, t.role, t.carry, t.move): number
             for number, t in enumerate(self.tokens)
@@ -104,12 +104,13 @@ class Machine:
     @cached_property
     def features(self) -> Float[np.ndarray, "tokens features"]:
         """Multi-hot features of each token: its digit or symbol, carry, role and move."""
-        spelled = [
+        # `7¹` of the role sum, one place further: features 7, carry 1, sum and the move (+1,).
+        by_token = [
             (f"{t.symbol if t.value is None else t.value}", f"carries {t.carry}", t.role, t.move)
             for t in self.tokens
         ]
-        names = dict.fromkeys((n, part) for token in spelled for n, part in enumerate(token))
-        return np.array([[token[n] == part for n, part in names] for token in spelled], np.float32)
+        names = dict.fromkeys((n, part) for token in by_token for n, part in enumerate(token))
+        return np.array([[token[n] == part for n, part in names] for token in by_token], np.float32)
 
     @cached_property
     def end(self) -> int:
@@ -131,7 +132,7 @@ class Machine:
             place for place, token in enumerate(tokens_written) if self.tokens[token].role in roles
         ]
         tokens = [self.tokens[tokens_written[place]] for place in places]
-        if form.answer.many is None:
+        if form.answer.many is None:  # one number: its digits are read in order, without squares
             return form.read([(token, ()) for token in tokens])
         prompt = self.prompt_tokens(problem)
         squares = self.positions(np.array([*prompt, *tokens_written]))[len(prompt) :]
@@ -150,11 +151,11 @@ class Machine:
         It is the sum of offsets since the last home on each axis. The first token of a text goes
         home on all axes, so texts may be end to end. Moves home, +1, +1, home-1: 0, 1, 2, -1.
         """
-        home, offset = self.moves.home[tokens], self.moves.offset[tokens]
+        home, offset = self.moves.home[tokens], self.moves.offset[tokens]  # time axes
         total = np.cumsum(offset, axis=0)
         time = np.arange(len(tokens))[:, None]
-        since = np.maximum.accumulate(np.where(home, time, 0), axis=0)
-        before = np.take_along_axis(total - offset, since, axis=0)
+        since = np.maximum.accumulate(np.where(home, time, 0), axis=0)  # when it last went home
+        before = np.take_along_axis(total - offset, since, axis=0)  # the sum until then
         return total - before
 
 

@@ -51,7 +51,7 @@ def arrow(move: int) -> str:
     return f"home{move - HOME:+d}" if move != HOME else "home"
 
 
-Key = tuple[int | str, str, int, tuple[int, ...]]
+TokenKey = tuple[int | str, str, int, tuple[int, ...]]
 """What identifies a token: digit or sign, role, carry, move."""
 
 
@@ -59,18 +59,18 @@ class ProgramError(UserError):
     """A program that cannot be recorded."""
 
 
-class Vocabulary(dict[Key, int]):
+class Vocabulary(dict[TokenKey, int]):
     """Token numbers by what was written; a new token gets the next one."""
 
-    def __missing__(self, key: Key) -> int:
+    def __missing__(self, key: TokenKey) -> int:
         """Enter a new token; raise ProgramError for an invalid symbol, role, carry or move."""
         symbol, role, carry, move = key
-        is_whole = lambda value: isinstance(value, int) and value >= 0
+        is_count = lambda value: isinstance(value, int) and value >= 0
         if not isinstance(role, str) or not role:
             raise ProgramError(f"a role must be a name, such as 'sum' (got {role!r})")
-        if not (isinstance(symbol, str) and symbol) and not is_whole(symbol):
+        if not (isinstance(symbol, str) and symbol) and not is_count(symbol):
             raise ProgramError(f"a symbol must be a digit from 0 up, or a sign (got {symbol!r})")
-        if not is_whole(carry) or carry >= len(CARRIES):
+        if not is_count(carry) or carry >= len(CARRIES):
             raise ProgramError(f"a carry must be a digit (got {carry!r})")
         if not all(isinstance(step, int) for step in move):
             raise ProgramError(f"the pen moves by whole squares (got {', '.join(map(str, move))})")
@@ -85,7 +85,7 @@ class Vocabulary(dict[Key, int]):
 class FixedVocabulary(Vocabulary):
     """Token numbers of a machine, to which none is added."""
 
-    def __missing__(self, key: Key) -> int:
+    def __missing__(self, key: TokenKey) -> int:
         raise ProgramError(f"{token_of(*key).text!r} was written, which the machine does not have")
 
 
@@ -109,7 +109,7 @@ class Paper:
         """The most tokens of one text."""
         self._numbers = vocabulary
         self._index = {axis: number for number, axis in enumerate(axes)}
-        self._still = [0] * len(axes)
+        self._still = [0] * len(axes)  # no move on any axis
         self._move = [0] * len(axes)
 
     def move(self, **steps: int) -> "Paper":
@@ -166,7 +166,7 @@ class Paper:
 
 
 def token_of(symbol: int | str, role: str, carry: int, move: tuple[int, ...]) -> Token:
-    """Return the token of such a writing.
+    """Return the token with this symbol, role, carry and move.
 
     A digit's symbol is `7`, `7¹`, `f`; `(96)` beyond the digits that have a character.
     """

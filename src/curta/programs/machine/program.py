@@ -20,8 +20,9 @@ LIMIT = 2_000_000
 """Most tokens of one recorded text."""
 
 SIZES = ("digits", "second", "operands")
+"""The keys of `Program.sizes`."""
 
-Text = tuple[list[int], int]
+RecordedText = tuple[list[int], int]
 """A text's tokens, and the length of its prompt."""
 
 Algorithm = Callable[..., None]
@@ -104,7 +105,7 @@ class Program:
         """The first line of the algorithm's docstring, or else the program's name."""
         return ((self.run.__doc__ if self.run else "") or self.name).strip().partition("\n")[0]
 
-    def record(self, operands: Sequence[int], vocabulary: Vocabulary) -> Text:
+    def record(self, operands: Sequence[int], vocabulary: Vocabulary) -> RecordedText:
         """Write the text of a problem, and return its tokens and the length of the prompt.
 
         Args:
@@ -297,8 +298,8 @@ def written(
     for size, span in table.items():
         if size not in SIZES:
             raise unknown("size", size, SIZES)
-        pair = isinstance(span, Sequence) and len(span) == 2
-        if not pair or not all(isinstance(n, int) for n in span) or not 1 <= span[0] <= span[1]:
+        is_pair = isinstance(span, Sequence) and len(span) == 2
+        if not is_pair or not all(isinstance(n, int) for n in span) or not 1 <= span[0] <= span[1]:
             raise ProgramError(
                 f"sizes: {size} must be two counts, the fewest and the most, such as (1, 4)"
                 f" (got {span!r})"
@@ -396,4 +397,4 @@ def write_answer(paper: Paper, form: Format, answer: Any) -> None:
             paper.move(**{along: -1}).write(spec.sign, "-")
         for place, (role, symbol) in enumerate(pairs[:: -1 if spec.high_first else 1]):
             paper.move(**{along: 1 if place or line or number < 0 else 0}).write(role, symbol)
-    return paper.end()
+    paper.end()

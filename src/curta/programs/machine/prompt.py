@@ -11,7 +11,7 @@ from typing import Any
 
 from curta.problems.numerals import DIGITS, to_digits, to_number
 from curta.problems.sizes import OperandLimits
-from curta.programs.machine.paper import HOME, Key, Token
+from curta.programs.machine.paper import HOME, Token, TokenKey
 
 
 @dataclass(frozen=True)
@@ -165,13 +165,13 @@ class Format:
         """Whether several operands form one number, as before and after a point."""
         return any(part.follows for part in self.givens)
 
-    def write(self, operands: Sequence[int]) -> list[Key]:
+    def write(self, operands: Sequence[int]) -> list[TokenKey]:
         """Return the prompt of these operands as a paper records it."""
         return self.prompt(self.digits(operands))
 
-    def prompt(self, digits: Sequence[Sequence[int]]) -> list[Key]:
+    def prompt(self, digits: Sequence[Sequence[int]]) -> list[TokenKey]:
         """Return the prompt of operands given as `digits` returns them."""
-        keys, first = list[Key](), 0
+        keys, first = list[TokenKey](), 0
         for part in self.prompt_parts:
             if isinstance(part, Sign):
                 keys.append(self._sign(part))
@@ -182,7 +182,7 @@ class Format:
             first = last
         return keys
 
-    def every(self) -> Iterator[Key]:
+    def every(self) -> Iterator[TokenKey]:
         """Yield every token that a prompt can have."""
         for part in self.prompt_parts:
             if isinstance(part, Sign):
@@ -230,19 +230,19 @@ class Format:
         minus = any(token.role == answer.sign and token.symbol == "-" for token, _ in completion)
         return -value if minus else value
 
-    def _sign(self, part: Sign) -> Key:
+    def _sign(self, part: Sign) -> TokenKey:
         if part.step is not None:
             return (part.symbol, part.name, 0, tuple(part.step.get(axis, 0) for axis in self.axes))
         default = [-1] + [0] * (len(self.axes) - 1)
         at = [part.at.get(axis, spare) for axis, spare in zip(self.axes, default, strict=True)]
         return (part.symbol, part.name, 0, tuple(HOME + square for square in at))
 
-    def _digits(self, part: Given, digits: Sequence[int], number: int) -> list[Key]:
+    def _digits(self, part: Given, digits: Sequence[int], number: int) -> list[TokenKey]:
         """Return an operand's tokens, and the separator before a further one."""
         along, still = self.axes.index(part.along), (0,) * len(self.axes)
         order = digits[::-1] if part.high_first else digits
         onward, home = _at(still, along, 1), (HOME,) * len(self.axes)
-        keys: list[Key] = [(digit, part.role, 0, onward) for digit in order]
+        keys: list[TokenKey] = [(digit, part.role, 0, onward) for digit in order]
         if number == 0 and not part.follows:
             keys[0] = (order[0], part.role, 0, home)
         if part.gap:

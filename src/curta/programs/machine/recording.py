@@ -14,7 +14,7 @@ from jaxtyping import Bool, Int, UInt
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import ProgramError
 
-Queries = Int[np.ndarray, " queries"]
+QueryNumbers = Int[np.ndarray, " queries"]
 Rows = Int[np.ndarray, "queries cells"]
 Spans = Int[np.ndarray, "roles axes"]
 
@@ -77,8 +77,8 @@ class RecordedWindows(NamedTuple):
 
     rows: Rows
     """Tokens; an empty cell has the size of the vocabulary."""
-    targets: Queries
-    text: Queries
+    targets: QueryNumbers
+    text: QueryNumbers
 
 
 class SquareTable:
@@ -96,12 +96,14 @@ class SquareTable:
     def __init__(
         self, broadcast: Bool[np.ndarray, "roles axes"], low: Spans, span: Spans, texts: int
     ) -> None:
-        sizes = np.where(broadcast, 1, span + 2)
-        self.low, self.high = low - 1, low + span
+        sizes = np.where(broadcast, 1, span + 2)  # roles axes
+        self.low, self.high = low - 1, low + span  # the edge on either side
+        # A block of 7 x 5 squares has strides 5 and 1: neighbours on the last axis are adjacent.
         self.strides = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes * (sizes > 1)
+        # `begins` is the address of square 0, which may lie before the block.
         ends = np.cumsum(np.prod(sizes, axis=1))
         self.begins = ends - np.prod(sizes, axis=1) - np.sum(self.strides * self.low, axis=1)
-        self.size = int(ends[-1])
+        self.size = int(ends[-1])  # squares of one text
         self.squares = self.size * texts
 
     def address(self, role: Any, position: np.ndarray, text: np.ndarray) -> np.ndarray:
@@ -136,6 +138,7 @@ class Squares:
             raise ProgramError("tokens of one text stand too far apart: move by fewer squares")
 
         address = self.table.address(role, self.position, recording.text)  # time
+        # The index of the token on each square; beyond the last one if it is empty.
         self.time = np.full(self.table.squares, len(time), np.int32)
         self.time[address] = time
         twice = np.flatnonzero(self.time[address] != time)
@@ -149,7 +152,7 @@ class Squares:
                 " move before writing again, or use another role"
             )
 
-    def find(self, query: Queries, role: int, displacement: Sequence[int]) -> Queries:
+    def find(self, query: QueryNumbers, role: int, displacement: Sequence[int]) -> QueryNumbers:
         """Return the token of a role at a displacement from each query, or the empty cell.
 
         Tokens written after the query do not count. In `12+34=` the query `=` stands on square -1,
@@ -162,8 +165,8 @@ class Squares:
             square = np.clip(square, table.low[role, axis], table.high[role, axis])
             address += square * table.strides[role, axis]
         time = self.time[address]  # the edge is empty
-        before, empty = time <= query, len(self.machine.tokens)
-        return np.where(before, self.recording.tokens[np.where(before, time, 0)], empty)
+        is_seen, empty = time <= query, len(self.machine.tokens)
+        return np.where(is_seen, self.recording.tokens[np.where(is_seen, time, 0)], empty)
 
 
 def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -> RecordedWindows:
@@ -174,6 +177,7 @@ def recorded_windows(machine: Machine, recording: Recording, windows: Windows) -
     blocks, texts = list[RecordedWindows](), 0
     for part in recording.pieces(SQUARES // (16 * len(machine.roles))):
         squares, query = Squares(machine, part), np.flatnonzero(part.is_query)
+        # A row per query: its own token, then each neighbour's; at first, all neighbours are empty.
         rows = np.full((len(query), cells_of(windows)), len(machine.tokens), np.int32)
         rows[:, 0] = part.tokens[query]
         query_role = machine.role[rows[:, 0]]
@@ -212,6 +216,7 @@ def find_query(
 ODD = np.random.default_rng(0x43757274).integers(0, 1 << 63, 64, np.uint64) * np.uint64(2) + (
     np.uint64(1)
 )
+"""A random odd number for each cell of a window, see `fingerprint`."""
 
 
 class Conflict(NamedTuple):
@@ -227,13 +232,13 @@ class WindowIndex:
 
     def __init__(self, cells: int) -> None:
         self.rows = np.zeros((0, cells), np.int32)
-        self._codes = np.zeros(0, np.uint64)
-        self._order = np.zeros(0, np.int64)
+        self._codes = np.zeros(0, np.uint64)  # the hashes of all windows, sorted
+        self._order = np.zeros(0, np.int64)  # the number of the window with each hash
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def find(self, rows: Rows) -> Queries:
+    def find(self, rows: Rows) -> QueryNumbers:
         """Return the number of each window, -1 for an unknown one.
 
         >>> index = WindowIndex(cells=2)
@@ -256,7 +261,7 @@ class WindowIndex:
         self._order = np.argsort(codes, kind="stable")
         self._codes = codes[self._order]
 
-    def number(self, rows: Rows) -> Queries:
+    def number(self, rows: Rows) -> QueryNumbers:
         """Return the number of each window; new ones are entered in the order of their hashes.
 
         >>> WindowIndex(cells=2).number(np.array([[4, 5], [6, 7], [4, 5]], np.int32)).tolist()
@@ -286,21 +291,22 @@ class WindowTable(WindowIndex):
         self.conflicts: list[Conflict] = []
         self._all_texts = 0
 
-    def add(self, seen: RecordedWindows) -> Queries:
+    def add(self, seen: RecordedWindows) -> QueryNumbers:
         """Count all windows, enter the new ones in hash order, and return their numbers.
 
         >>> rows, table = np.array([[4, 5], [6, 7], [4, 5]], np.int32), WindowTable(cells=2)
-        >>> shown = RecordedWindows(rows, targets=np.array([1, 2, 1]), text=np.array([0, 0, 1]))
-        >>> table.add(shown).tolist()
+        >>> seen = RecordedWindows(rows, targets=np.array([1, 2, 1]), text=np.array([0, 0, 1]))
+        >>> table.add(seen).tolist()
         [1, 0, 1]
         >>> table.counts.tolist(), table.texts.tolist()
         ([1, 2], [1, 2])
         """
         before, number_of_query = len(self), self.number(seen.rows)
         number, first = np.unique(number_of_query, return_index=True)
-        first = first[number >= before]
+        first = first[number >= before]  # where each new window is first seen
         self.targets = np.append(self.targets, seen.targets[first])
         self.example = np.append(self.example, seen.text[first] + self._all_texts)
+        # A conflict for each window that is followed by another token than its target.
         differs = np.flatnonzero(self.targets[number_of_query] != seen.targets)
         _, once = np.unique(number_of_query[differs], return_index=True)
         for place in differs[once].tolist():
@@ -323,7 +329,7 @@ class WindowTable(WindowIndex):
         return number_of_query
 
 
-def distinct(rows: Rows) -> tuple[Int[np.ndarray, " windows"], Queries]:
+def distinct(rows: Rows) -> tuple[Int[np.ndarray, " windows"], QueryNumbers]:
     """Return where each distinct window first occurs, and which of them each query has.
 
     >>> first, inverse = distinct(np.array([[4, 5], [4, 5], [6, 7]]))
@@ -331,7 +337,8 @@ def distinct(rows: Rows) -> tuple[Int[np.ndarray, " windows"], Queries]:
     (True, True)
     """
     codes = fingerprint(rows)
-    # what np.unique does, without its stable sort, which takes twice as long
+    # As np.unique does it, but without its stable sort, which takes twice as long. Sorted codes
+    # 3 3 8 begin new windows at 0 and 2, so the three queries have windows 0, 0 and 1.
     order = np.argsort(codes)
     ordered = codes[order]
     begins = np.flatnonzero(np.append(ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]))

@@ -48,23 +48,23 @@ def rare(program: Program, sizes: Sizes, rng: random.Random) -> tuple[int, ...]:
 
     If the program has cases of its own, half of the problems are these.
     """
-    values = drawn = draw(program, sizes, rng)
+    plain = draw(program, sizes, rng)
     if program.draw is not None:
-        return drawn
+        return plain
     if program.cases and rng.random() < 0.5:
         case = rng.choice(list(program.cases.values()))
         special = case(rng, *_lengths(sizes, rng))
         givens = enumerate(program.format.of_operands(len(special)))
         tops = [part.base ** sizes.digits(place)[1] for place, part in givens]
         fits = all(value < top for value, top in zip(special, tops, strict=True))
-        return special if fits and not refused(program, special) else drawn
-    bases = [part.base for part in program.format.of_operands(len(drawn))]
+        return special if fits and not refused(program, special) else plain
+    values, bases = plain, [part.base for part in program.format.of_operands(len(plain))]
     if len(values) > 1 and rng.random() < 0.3 and sizes.first == sizes.others:
         # all operands the first one, or one beside it
         first, top = values[0], bases[0] ** sizes.others[1] - 1
         values = (first, *(min(max(0, first + rng.choice((0, 0, -1, 1))), top) for _ in values[1:]))
     changed = tuple(_special(n, base, rng) for n, base in zip(values, bases, strict=True))
-    return next(some for some in (changed, values, drawn) if not refused(program, some))
+    return next(some for some in (changed, values, plain) if not refused(program, some))
 
 
 def refused(program: Program, values: Sequence[int]) -> str | None:
@@ -104,7 +104,7 @@ def _special(value: int, base: int, rng: random.Random) -> int:
     return cases[rng.randrange(len(cases))]()
 
 
-Digits = list[list[int]]
+OperandDigits = list[list[int]]
 """The digits of all operands, least significant first, as programs take them."""
 
 CHANGES = (
@@ -120,12 +120,12 @@ class Drawer:
         self.program, self.sizes, self.rng = program, sizes, rng
         self.bases = [part.base for part in program.format.givens]
 
-    def draw(self) -> Digits:
+    def draw(self) -> OperandDigits:
         """Draw a problem as in training; the program may refuse it."""
         problem = propose(self.program, self.sizes, self.rng)
         return [to_digits(number, self.base(place)) for place, number in enumerate(problem)]
 
-    def skewed(self) -> Digits:
+    def skewed(self) -> OperandDigits:
         """Draw a problem in which one digit, often the largest, fills many places."""
         digits, share = self.draw(), self.rng.random()
         for place, number in enumerate(digits):
@@ -135,7 +135,7 @@ class Drawer:
             self._fit(place, number)
         return digits
 
-    def change(self, digits: Digits) -> Digits:
+    def change(self, digits: OperandDigits) -> OperandDigits:
         """Return a problem after one to three small changes."""
         digits = [list(number) for number in digits]
         for _ in range(self.rng.randint(1, 3)):
@@ -144,7 +144,7 @@ class Drawer:
             self._fit(place, number)
         return digits
 
-    def _change(self, kind: str, digits: Digits) -> None:
+    def _change(self, kind: str, digits: OperandDigits) -> None:
         rng = self.rng
 
         def pick() -> tuple[int, list[int]]:
@@ -198,11 +198,11 @@ class Drawer:
             del number[max(size, 1) :]
             number += [self.digit(place) for _ in range(min(size, most) - len(number))]
 
-    def numbers(self, digits: Digits) -> tuple[int, ...]:
+    def numbers(self, digits: OperandDigits) -> tuple[int, ...]:
         """Return the operands as numbers."""
         return tuple(to_number(n, self.base(place)) for place, n in enumerate(digits))
 
-    def digits(self, problem: Sequence[int]) -> Digits:
+    def digits(self, problem: Sequence[int]) -> OperandDigits:
         """Return the digits of a problem, adjusted to the sizes."""
         digits = [to_digits(number, self.base(place)) for place, number in enumerate(problem)]
         for place, number in enumerate(digits):

@@ -52,6 +52,12 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
     """Return a machine and its windows; raise UserError if damaged or of another version."""
     if content.get("format") != FORMAT:
         raise UserError(f"{where}: a machine of format {content.get('format')}: update curta")
+
+    def part_of(entry: Mapping[str, Any]) -> Part:
+        values = {name: value for name, value in entry.items() if name != "kind"}
+        values |= {"everywhere": tuple(values["everywhere"])}
+        return Given(**values) if entry["kind"] == "given" else Sign(**values)
+
     try:
         if not all(isinstance(content[field], list) for field in ("axes", "tokens", "roles")):
             raise TypeError("axes, tokens and roles are lists")
@@ -65,7 +71,7 @@ def load(content: Mapping[str, Any], where: str) -> tuple[Machine, Windows]:
         roles = tuple(Role(role["name"], tuple(role["broadcast"])) for role in content["roles"])
         formats, others = (
             {
-                name: Format(axes, tuple(map(_part, form["parts"])), Answer(**form["answer"]))
+                name: Format(axes, tuple(map(part_of, form["parts"])), Answer(**form["answer"]))
                 for name, form in content[kind].items()
             }
             for kind in ("formats", "others")
@@ -114,12 +120,6 @@ def recorder(machine: Machine, programs: Sequence[Program]) -> Recorder:
             }
         )
     return Recorder({program.operator: program for program in programs}, vocabularies)
-
-
-def _part(entry: Mapping[str, Any]) -> Part:
-    values = {name: value for name, value in entry.items() if name != "kind"}
-    values |= {"everywhere": tuple(values["everywhere"])}
-    return Given(**values) if entry["kind"] == "given" else Sign(**values)
 
 
 def _check(machine: Machine, windows: Windows) -> None:

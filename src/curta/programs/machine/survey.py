@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from curta.problems.sizes import Sizes
 from curta.programs.machine import finding
 from curta.programs.machine.machine import Machine, Role, Windows
-from curta.programs.machine.paper import HOME, Key, ProgramError, Token, Vocabulary, token_of
-from curta.programs.machine.program import Program, Text
+from curta.programs.machine.paper import HOME, ProgramError, Token, TokenKey, Vocabulary, token_of
+from curta.programs.machine.program import Program, RecordedText
 from curta.programs.machine.prompt import Format, Sign
 from curta.programs.machine.recording import Recording
 from curta.programs.machine.sampling import drawn
@@ -34,7 +34,7 @@ class Recorder:
     programs: Mapping[str, Program]
     vocabularies: Mapping[str, Vocabulary]
 
-    def record(self, operator: str, operands: Sequence[int]) -> Text:
+    def record(self, operator: str, operands: Sequence[int]) -> RecordedText:
         """Record a text in the machine's tokens; raise ProgramError for an unknown token."""
         return self.programs[operator].record(operands, self.vocabularies[operator])
 
@@ -66,7 +66,7 @@ def _survey_family(
 ) -> Survey:
     """Survey programs that share their roles."""
     vocabulary = prompt_vocabulary(*programs, *others)
-    budget, texts = TOKENS // (len(FACTORS) * len(programs)), list[Text]()
+    budget, texts = TOKENS // (len(FACTORS) * len(programs)), list[RecordedText]()
     for program, factor in itertools.product(programs, FACTORS):
         seed, larger = f"survey of {program.name}", sizes[program.operator].times(factor)
         pairs = recorded(program, larger, vocabulary, seed, budget, math.inf)
@@ -119,7 +119,7 @@ def machine_of(
 
 def recorded(
     program: Program, sizes: Sizes, vocabulary: Vocabulary, seed: str, budget: int, seconds: float
-) -> Iterator[tuple[tuple[int, ...], Text]]:
+) -> Iterator[tuple[tuple[int, ...], RecordedText]]:
     """Yield problems with their texts until `budget` tokens or `seconds` are used up.
 
     Two in five are rare problems.
@@ -139,7 +139,7 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
     Tokens stand at the origin of axes that their own machine lacks.
     """
     axes = tuple(dict.fromkeys(axis for each in surveys for axis in each.machine.axes))
-    keys, roles = dict[Key, None](), dict[str, Role]()
+    keys, roles = dict[TokenKey, None](), dict[str, Role]()
     windows: Windows = {}
     formats = dict[str, Format]()
     for name, each in zip(names, surveys, strict=True):

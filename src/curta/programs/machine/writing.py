@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Int
 
 from curta.programs.machine.machine import Machine, Windows, cells_of
-from curta.programs.machine.recording import Queries, Rows, SquareTable
+from curta.programs.machine.recording import QueryNumbers, Rows, SquareTable
 
-NextTokens = Callable[[Rows, Queries], Queries]
+NextTokens = Callable[[Rows, QueryNumbers], QueryNumbers]
 """Return the token after each window, given the windows and the numbers of their texts."""
 
 SPARE = 4
@@ -71,7 +71,7 @@ def limit_of(prompt: int) -> int:
 def write(
     machine: Machine,
     windows: Windows,
-    next_tokens: Callable[[Rows], Queries],
+    next_tokens: Callable[[Rows], QueryNumbers],
     prompts: Sequence[Sequence[int]],
     limit: int = 0,
 ) -> list[list[int]]:
@@ -106,7 +106,7 @@ def complete(
     limits = np.array([limit or limit_of(length) for length in lengths.tolist()])
     empty, near = len(machine.tokens), machine.neighbours(windows)
 
-    # The neighbours of each role, and whether it has so many of them: roles x cells (x axes).
+    # The neighbours of each role, and whether it has so many of them: roles cells (axes).
     shape = (len(machine.roles), cells_of(windows) - 1)
     near_role, exists = np.zeros(shape, np.int64), np.zeros(shape, bool)
     moved = np.zeros((*shape, len(machine.axes)), np.int64)
@@ -114,13 +114,14 @@ def complete(
         for cell, (other, displacement) in enumerate(cells):
             near_role[role, cell], moved[role, cell] = other, displacement
         exists[role, : len(cells)] = True
-    visible = np.isin(np.arange(len(near)), near_role[exists])
+    visible = np.isin(np.arange(len(near)), near_role[exists])  # roles that some query sees
     reach = np.abs(moved).max(initial=0)
 
     # Squares are reserved for roles that stand in some text: of a calculator's, those of one
     # operator. All others share one square each, which stays empty.
     position = machine.positions(flat)
     present = np.isin(np.arange(len(near)), machine.role[flat])
+    # `history` has all tokens, step by step; `active` the newest one of each unfinished text.
     history = [WrittenTokens(np.repeat(np.arange(count), lengths), flat, position)]
     active = WrittenTokens(np.arange(count), flat[last], position[last])
     low, high = position.min(axis=0), position.max(axis=0)
@@ -137,6 +138,7 @@ def complete(
             more = high - low + SPARE
             low = np.where(below, np.minimum(active.position.min(axis=0), low - more), low)
             high = np.where(above, np.maximum(active.position.max(axis=0), high + more), high)
+            # The table is laid out anew, and everything written so far enters it.
             unused = ~(visible & present)[:, None]
             span = np.broadcast_to(high - low + 2 * reach + 1, machine.broadcast_mask.shape)
             lowest = np.broadcast_to(low - reach, span.shape)

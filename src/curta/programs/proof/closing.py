@@ -73,7 +73,7 @@ import numpy as np
 
 from curta.problems.numerals import to_digits
 from curta.problems.sizes import Sizes
-from curta.programs.machine.prompt import Format, Given
+from curta.programs.machine.prompt import Given
 from curta.programs.proof.listing import Lister, Operands, SearchSummary, list_windows
 from curta.programs.proof.prompts import Cell, ColumnPaper, PromptLanguage, State, cell_at
 from curta.programs.proof.sweep import ENDS, Sweep, Sweeper
@@ -258,7 +258,12 @@ class Proof:
     def run(self) -> None:
         """Follow all languages; raises UnprovableError."""
         machine, (form,) = self.machine, self.lister.formats.values()
-        self.axis = self._sweeps_along(form)
+        # Sweeps go along the axis on which the pen goes back and forth, else the first operand's.
+        tokens = sorted({token for _, token in self.steps})
+        home, offset = (part[tokens] for part in machine.moves)
+        back = offset.any(axis=0) & (home.any(axis=0) | (offset < 0).any(axis=0))
+        along = machine.axes.index(form.givens[0].along)
+        self.axis = int(np.flatnonzero(back)[0]) if back.any() else along
         self.prompts = prompts = PromptLanguage(machine, form, self.axis)
         self._check()
         self.live = self._live()
@@ -299,14 +304,6 @@ class Proof:
                 # windows may be recorded by now that were missing in an earlier sweep
                 self._seek()
                 waiting += [key for key, rows in self.lacking.items() if self._listed(rows).any()]
-
-    def _sweeps_along(self, form: Format) -> int:
-        """Return the axis on which the pen goes back and forth, else that of the first operand."""
-        tokens = sorted({token for _, token in self.steps})
-        home, offset = (part[tokens] for part in self.machine.moves)
-        moving = offset.any(axis=0)
-        back = np.flatnonzero(moving & (home.any(axis=0) | (offset < 0).any(axis=0)))
-        return int(back[0]) if len(back) else self.machine.axes.index(form.givens[0].along)
 
     def _live(self) -> dict[int, set[Cell]]:
         """What cells are seen by a role, now or by one that can follow, from where the pen is."""
@@ -583,7 +580,9 @@ class Proof:
                 if before is None:
                     continue
                 if origin is None:
-                    lines += self._ahead(path[-1])
+                    if self.prompts.lines is not None:  # any operands on lines not yet in sight
+                        digits, ahead = self.prompts.lines.link.others[1:], path[-1].lines.ahead
+                        lines += [[self.rng.choice(digits)] for _ in range(ahead)]
                     return self.prompts.operands(self.paper, before, self._digits(path), lines)
                 waiting.append(((origin, *path), before, lines))
         return None
@@ -601,12 +600,6 @@ class Proof:
             if column is not None:
                 rows[:, column] = -1
         return self.paper.letters.number(rows).tolist(), operands
-
-    def _ahead(self, key: Key) -> list[list[int]]:
-        """Return operands, at random, on the lines that are not yet in sight."""
-        if (lines := self.prompts.lines) is None:
-            return []
-        return [[self.rng.choice(lines.link.others[1:])] for _ in range(key.lines.ahead)]
 
     def _digits(self, path: Sequence[Key]) -> list[list[int]]:
         """Return the digits of operands along other axes that came into sight along a way."""

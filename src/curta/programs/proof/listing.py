@@ -17,9 +17,9 @@ import numpy as np
 from curta.problems.sizes import Sizes
 from curta.programs.machine.machine import Machine, Windows, cells_of
 from curta.programs.machine.paper import FixedVocabulary, ProgramError, Vocabulary
-from curta.programs.machine.program import Program, Text
+from curta.programs.machine.program import Program, RecordedText
 from curta.programs.machine.recording import Recording, WindowTable, recorded_windows
-from curta.programs.machine.sampling import Digits, Drawer, rare, refused
+from curta.programs.machine.sampling import Drawer, OperandDigits, rare, refused
 from curta.programs.machine.survey import FACTORS
 
 BATCH = 16_000
@@ -52,21 +52,21 @@ class Lister:
         self._vocabulary = vocabulary or FixedVocabulary(machine.numbers)
         self.table = WindowTable(cells_of(windows))
         self.examples: list[Operands] = []
-        self.strange: list[Operands] = []
+        self.unwritable: list[Operands] = []
         """Problems whose text holds a token that the machine does not have."""
         self.curve: list[tuple[int, int]] = []
         self.tokens = self.problems = 0
 
     def add(self, problems: Sequence[Operands]) -> list[Brought]:
         """What each problem brought; one without an answer brings nothing."""
-        texts = dict[int, Text]()
+        texts = dict[int, RecordedText]()
         for place, operands in enumerate(problems):
             if refused(self.program, operands):
                 continue
             try:
                 texts[place] = self.program.record(operands, self._vocabulary)
             except ProgramError:
-                self.strange.append(operands)
+                self.unwritable.append(operands)
         if not texts:
             return [(0, 0)] * len(problems)
         recording = Recording.of(list(texts.values()))
@@ -96,7 +96,7 @@ def search(
     drawer, short = (Drawer(program, s, rng) for s in (sizes, sizes.short()))
     pool = [drawer.digits(problem) for problem in near]
     begin = len(pool)
-    arms: list[Callable[[], Digits]] = [drawer.draw, short.draw]
+    arms: list[Callable[[], OperandDigits]] = [drawer.draw, short.draw]
     if program.draw is None:
         arms += [drawer.skewed, lambda: drawer.change(rng.choice(pool) if pool else drawer.draw())]
         arms += [lambda: drawer.digits(rare(program, sizes, rng))] * bool(program.cases)

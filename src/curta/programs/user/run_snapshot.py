@@ -26,7 +26,7 @@ from curta.programs import BUILT_IN, PROGRAMS
 from curta.programs.declared import Declared
 from curta.programs.machine import Program, store
 from curta.programs.machine.machine import Machine
-from curta.programs.machine.program import Text
+from curta.programs.machine.program import RecordedText
 from curta.programs.machine.survey import Recorder
 from curta.programs.user import registry, userfiles
 from curta.programs.user.userfiles import KeptFile
@@ -163,7 +163,7 @@ class StoredTexts(Recorder):
 
         return cls(Refusing(), {}, run)
 
-    def record(self, operator: str, operands: Sequence[int]) -> Text:
+    def record(self, operator: str, operands: Sequence[int]) -> RecordedText:
         """Return a stored text; raise UserError for any other."""
         problem = _find(self.run, operator, operands)
         return problem.tokens, problem.prompt
