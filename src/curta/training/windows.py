@@ -123,7 +123,7 @@ def save(folder: Path, windows: TrainingWindows) -> None:
         [number, problem.operator, [f"{value:x}" for value in problem.operands], problem.base]
         for number, problem in windows.examples.items()
     ]
-    shape = (len(windows.wrong), *windows.since.shape)
+    shape = (len(windows.wrong), *windows.since.shape)  # rounds members windows
     arrays: dict[str, np.ndarray] = {
         "rows": windows.rows.astype(np.int32, order="C"),
         "targets": windows.targets.astype(np.int32),
@@ -149,11 +149,18 @@ def read(folder: Path) -> TrainingWindows | None:
         examples = json.loads(arrays["examples"].tobytes())
         wrong = np.unpackbits(arrays["wrong"], axis=-1, count=count).astype(bool)
         return TrainingWindows(
-            arrays["rows"], arrays["targets"], arrays["since"], arrays.get("counts"), list(wrong),
-            list(arrays["wrong_counts"]), int(arrays["met"][0]),
-            {n: Problem(operator, tuple(int(v, 16) for v in operands), base)
-             for n, operator, operands, base in examples},
-        )  # fmt: skip
+            rows=arrays["rows"],
+            targets=arrays["targets"],
+            since=arrays["since"],
+            counts=arrays.get("counts"),
+            wrong=list(wrong),
+            wrong_counts=list(arrays["wrong_counts"]),
+            met=int(arrays["met"][0]),
+            examples={
+                number: Problem(operator, tuple(int(value, 16) for value in operands), base)
+                for number, operator, operands, base in examples
+            },
+        )
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -37,6 +37,7 @@ from curta.problems.problem import Problem, answer_text
 from curta.programs.machine import drawing
 from curta.programs.machine.check import ConflictExample, ProgramCheck
 from curta.programs.machine.drawing import GAP, Cut
+from curta.programs.machine.machine import neighbour_name
 from curta.report.figures import BANDS, band, median_cells
 from curta.report.tables import members_table, short
 
@@ -388,7 +389,7 @@ def windows_view(layout: "ProgramLayout") -> Group:
         return f"{int(name):+d}" if name.lstrip("-").isdecimal() and name != "0" else name
 
     for role, neighbours in layout.windows.items():
-        names = ", ".join(drawing.neighbour_name(machine.axes, each) for each in neighbours)
+        names = ", ".join(neighbour_name(machine.axes, each) for each in neighbours)
         about = f" sees {names or 'itself alone'}"
         views.append(Text.assemble("\n", (role, f"bold {colours[role]}"), about))
         sheet = drawing.window(machine, role, neighbours)
@@ -545,7 +546,7 @@ def _window_lines(check: ProgramCheck) -> Iterator[Text]:
         f" {counted(widest, 'neighbour')}"
     )
     for role, neighbours in check.windows.items():
-        names = ", ".join(drawing.neighbour_name(check.machine.axes, each) for each in neighbours)
+        names = ", ".join(neighbour_name(check.machine.axes, each) for each in neighbours)
         yield Text(f"    {role} sees {names or 'itself alone'}", style="dim")
     if check.expected > MANY:
         role, count = max(check.by_role.items(), key=lambda item: item[1])

@@ -226,7 +226,7 @@ def check_program(program: Program, sizes: Sizes) -> ProgramCheck:
         role: len({token.symbol for token in machine.tokens if token.role == role})
         for role in dict.fromkeys(token.role for token in machine.tokens)
     }
-    wrong = [list(_wrong(program, machine, size)) for size in drawn]
+    wrong = [list(_wrong(program, machine, size)) for size in drawn]  # by size, the least first
     unstable = next((size.unstable for size in drawn if size.unstable), None)
     conflicts = list[ConflictExample]()
     if program.run and not unstable:
@@ -320,10 +320,12 @@ def _growing(
     """
 
     def length(move: int) -> int:
+        """Return how far a move goes, from the last square or from the origin."""
         return abs(move - HOME if move > HOME // 2 else move)
 
     tokens, spans = vocabulary.tokens, list(pairwise([0, *ends]))
     for role in dict.fromkeys(token.role for token in tokens):
+        # The role's tokens that are new at each size.
         sizes = [[t for t in tokens[start:stop] if t.role == role] for start, stop in spans]
         for axis, name in enumerate(machine.axes):
             moves = [[token.move[axis] for token in size] for size in sizes]
@@ -331,6 +333,7 @@ def _growing(
             if 1 < longest[0] < longest[-1] and longest[1] < longest[-1]:
                 every = sorted(sorted(set(chain.from_iterable(moves))), key=length)
                 yield GrowingTokens(role, name, tuple(arrow(move) for move in every[-4:]))
+        # Symbols grow if both larger sizes have new ones: digits ever larger, or signs ever more.
         first = {token.symbol for token in sizes[0]}
         fresh = [
             [symbol for symbol in dict.fromkeys(t.symbol for t in size) if symbol not in first]

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from curta.programs.machine.machine import Machine, Neighbour, Windows, window_cells
-from curta.programs.machine.machine import neighbour_name as neighbour_name
 from curta.programs.machine.paper import arrow
 from curta.programs.machine.prompt import Given
 from curta.programs.machine.recording import Recording, recorded_windows
@@ -176,6 +175,7 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
     squares: dict[Any, list[Mark]] = {}
     for (at, _), mark in placed.items():
         squares.setdefault((*at, 0) if len(at) == 1 else at, []).append(mark)
+    # The square that stays in the middle, if there is one.
     center = next((at for at, ms in squares.items() if any(m.time == cut.around for m in ms)), None)
     columns = {at[0] for at in squares if at[0] is not None}
     every = range(min(columns), max(columns) + 1) if columns else ()
@@ -186,6 +186,7 @@ def _sheet(machine: Machine, placed: Mapping[tuple[Place, str], Mark], cut: Cut)
     margin: list[Column] = [None] * any(at[0] is None for at in squares)
     is_rightwards = any(part.high_first and part.along == machine.axes[0] for part in operands)
     across = [*margin, *across] if is_rightwards else [*across[::-1], *margin]
+    # A block for each place on the third and further axes, a line for each on the second.
     blocks = []
     for outer in sorted(
         {at[2:] for at in squares}, key=lambda at: [(x is not None, x) for x in at]

@@ -238,7 +238,10 @@ class Format:
         return (part.symbol, part.name, 0, tuple(HOME + square for square in at))
 
     def _digits(self, part: Given, digits: Sequence[int], number: int) -> list[TokenKey]:
-        """Return an operand's tokens, and the separator before a further one."""
+        """Return an operand's tokens, and the separator before a further one.
+
+        For 12 these are the 2 on square 0, and the 1 one square on.
+        """
         along, still = self.axes.index(part.along), (0,) * len(self.axes)
         order = digits[::-1] if part.high_first else digits
         onward, home = _at(still, along, 1), (HOME,) * len(self.axes)

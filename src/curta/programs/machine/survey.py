@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from curta.problems.sizes import Sizes
@@ -75,10 +76,10 @@ def _survey_family(
     # Sort tokens by first occurrence of the role, then by digit, carry and move.
     tokens = vocabulary.tokens
     roles = {role: number for number, role in enumerate(dict.fromkeys(t.role for t in tokens))}
-    order = lambda t: (
+    sort_key = lambda t: (
         roles[t.role], -1 if t.value is None else t.value, t.carry, t.symbol, t.move
     )  # fmt: skip
-    machine = machine_of(programs, sorted(tokens, key=order), others)
+    machine = machine_of(programs, sorted(tokens, key=sort_key), others)
     number = [machine.numbers[key] for key in vocabulary]
     recording = Recording.of([([number[t] for t in text], prompt) for text, prompt in texts])
     with programs[0].locating() if len(programs) == 1 else nullcontext():
@@ -102,6 +103,7 @@ def machine_of(
     if not any(token.role == "end" for token in tokens):
         titles = " and ".join(program.title for program in programs)
         raise ProgramError(f"{titles} never ends a text: call paper.end() last")
+    # By role, the axes on which it is broadcast; parts of a prompt say so themselves.
     everywhere: dict[str, tuple[str, ...]] = {}
     for program in (*programs, *others):
         everywhere |= program.broadcast
@@ -139,36 +141,39 @@ def _join(names: Sequence[str], surveys: Sequence[Survey]) -> Survey:
     Tokens stand at the origin of axes that their own machine lacks.
     """
     axes = tuple(dict.fromkeys(axis for each in surveys for axis in each.machine.axes))
+
+    def rename(family: str, role: str) -> str:
+        return role if role in ("end", "") else f"{family} {role}"
+
+    def widen(machine: Machine, move: Sequence[int], spare: int) -> tuple[int, ...]:
+        """Return a move on all axes, with `spare` on those that the machine lacks."""
+        moved = dict(zip(machine.axes, move, strict=True))
+        return tuple(moved.get(axis, spare) for axis in axes)
+
     keys, roles = dict[TokenKey, None](), dict[str, Role]()
     windows: Windows = {}
     formats = dict[str, Format]()
     for name, each in zip(names, surveys, strict=True):
-        machine = each.machine
-
-        def rename(role: str, name: str = name) -> str:
-            return role if role in ("end", "") else f"{name} {role}"
-
-        def widen(move: Sequence[int], spare: int, machine: Machine = machine) -> tuple[int, ...]:
-            moved = dict(zip(machine.axes, move, strict=True))
-            return tuple(moved.get(axis, spare) for axis in axes)
-
+        machine, prefixed = each.machine, partial(rename, name)
         for symbol, role, carry, move in machine.numbers:
             spare = HOME if all(step > HOME // 2 for step in move) else 0
-            keys[symbol, rename(role), carry, widen(move, spare)] = None
+            keys[symbol, prefixed(role), carry, widen(machine, move, spare)] = None
         for role, near in each.windows.items():
-            windows[rename(role)] = tuple((rename(other), widen(d, 0)) for other, d in near)
+            windows[prefixed(role)] = tuple(
+                (prefixed(other), widen(machine, moved, 0)) for other, moved in near
+            )
         for part in machine.roles:
-            roles[rename(part.name)] = part._replace(name=rename(part.name))
+            roles[prefixed(part.name)] = part._replace(name=prefixed(part.name))
         for operator, form in machine.formats.items():
             at = dict.fromkeys(axes, 0) | {form.axes[0]: -1}
             prompt = tuple(
-                replace(p, role=rename(p.name), at=at | p.at)
+                replace(p, role=prefixed(p.name), at=at | p.at)
                 if isinstance(p, Sign) and p.step is None
-                else replace(p, role=rename(p.name))
+                else replace(p, role=prefixed(p.name))
                 for p in form.prompt_parts
             )
             roles_of_answer: dict[str, Any] = {
-                r: rename(getattr(form.answer, r)) for r in ANSWER_ROLES
+                r: prefixed(getattr(form.answer, r)) for r in ANSWER_ROLES
             }
             formats[operator] = Format(axes, prompt, replace(form.answer, **roles_of_answer))
     tokens = tuple(token_of(*key) for key in keys)
