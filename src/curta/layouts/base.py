@@ -47,11 +47,11 @@ NUMBERS = "[0-9]+(?:,[0-9]+)*"
 
 
 State = Any
-"""What a rule remembers of the text so far: any hashable value."""
+"""The memory of a rule about the text so far: any hashable value."""
 
 
 class Transition(NamedTuple):
-    """What a token does in a state of a layout with one axis; see `paper.HOME` for moves."""
+    """The effect of a token in a state of a layout with one axis; see `paper.HOME` for moves."""
 
     state: State
     role: int
@@ -207,7 +207,7 @@ class Layout(ABC):
     windows: Any = MappingProxyType({})
     """The neighbours of each role of a machine, `Windows`; see `positions.window`."""
     recorder: Recorder | None = None
-    """What records the texts of a program; None for a published layout, or without its code."""
+    """Records the texts of a program; None for a published layout, or without its code."""
 
     @property
     def title(self) -> str:

@@ -451,7 +451,7 @@ class Spaced(DirectLayout):
     begin = (0, False, False)
     reverse = reverse_operands = False
     within = ""
-    """What follows the first digit of each operand."""
+    """The character after the first digit of each operand."""
     signs = (" + ", " =")
 
     def prompt(self, problem: Problem) -> str:

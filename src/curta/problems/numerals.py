@@ -108,6 +108,7 @@ def literals(text: str) -> tuple[str, int]:
 
 
 def _base(prefix: str) -> int:
+    """Return the base of a number's prefix: 16 for `0x`, 3 for `3#`."""
     if prefix.lower() in _BASES:
         return _BASES[prefix.lower()]
     base = int(prefix[:-1]) if len(prefix) < 4 else 0

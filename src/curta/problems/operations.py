@@ -51,9 +51,9 @@ class Operation:
     on_device: bool = True
     """Whether `problems.arithmetic` has the operation, so problems can be drawn on the device."""
     cases: Mapping[str, Any] = {}
-    """By name what draws special cases, if the operation is not `on_device`."""
+    """Functions that draw special cases, by name, if the operation is not `on_device`."""
     patterns: Mapping[str, tuple[int, ...]] = {}
-    """By name the operands of hard problems that are rarely drawn by chance."""
+    """The operands of hard problems that are rarely drawn by chance, by name."""
     truth: Callable[..., Answer]
     """Return the answer to operands, computed by Python."""
     widths: Callable[[Sequence[int]], tuple[int, ...]]

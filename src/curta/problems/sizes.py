@@ -78,7 +78,7 @@ def check_operands(
 class AnswerHistogram:
     """A histogram of the answers of one part of a table.
 
-    Of a large part only the first problems, which are in random order, are counted.
+    In a large part only the first problems are counted, which are in random order.
     """
 
     part: str

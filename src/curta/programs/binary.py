@@ -1,8 +1,8 @@
 """From decimal to binary by halves: `binary 13=` is written `13= 6 1  3 0   1 1    1$`.
 
-Each row is half of the row above, from the left to the right, and blank as long as it would
-be zero. The sign before the next row is what was left over: 13 is odd, so its last binary
-digit is 1. Where the whole row is blank, nothing remains and the last digit has been written.
+Each row is half of the row above, written from left to right, with blanks for leading zeros. The
+sign before the next row is the remainder: 13 is odd, so its last binary digit is 1. When a row is
+blank throughout, the last digit has been written.
 """
 
 from curta.programs.machine import Answer, Given, Paper, Sign, program

@@ -1,8 +1,8 @@
-"""The sum of two numbers, what is carried before each digit: `12+39=` is `21+93=.1'5.0$`.
+"""The sum of two numbers, with a carry mark before each digit: `12+39=` is `21+93=.1'5.0$`.
 
-A dot where nothing is carried, `'` where 1 is. The numbers have the same length, and the sum
-one place more, so a digit is missing at the highest place only. Every digit is the same
-function of a mark and two digits: what holds at one place holds at all.
+A dot marks no carry, `'` a carry of 1. The numbers have the same length and the sum has one place
+more, so a digit is missing at the highest place only. Every digit is the same function of a mark
+and two digits, at all places.
 """
 
 from curta.programs.machine import Answer, Given, Paper, Sign, program

@@ -83,7 +83,7 @@ def divide(paper: Paper, dividend: Sequence[int], divisor: list[int], base: int)
 def fits(paper: Paper, remainder: list[int], divisor: list[int], last: bool) -> bool:
     """Compares from the highest place on, with a sign where nothing is decided yet.
 
-    Of the `last` remainder it is known that it no longer fits.
+    The `last` remainder is known to fit no more.
     """
     paper.move(place=+1).write("same", "=")
     if last:

@@ -6,9 +6,9 @@
     ><20  , ===07  , ===07  , 20 |              07 is sorted twice; the least above it is 20
     ===20  ,  ,  , $                            and above 20 there is none
 
-A pass goes from number to number, and each is compared with the one that the pass is about:
-less, and it is passed over; equal, and it is written in the answer; greater, and it becomes
-the least so far if it is less than that. What the pass found is what the next one is about.
+A pass sorts one number. It compares every number with that one: a smaller one is passed over, an
+equal one is written in the answer, and a greater one becomes the least so far if it is less than
+that. The next pass sorts the least that this one found.
 """
 
 from curta.programs.machine import Answer, Given, Paper, Sign, program

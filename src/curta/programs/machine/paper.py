@@ -52,7 +52,7 @@ def arrow(move: int) -> str:
 
 
 TokenKey = tuple[int | str, str, int, tuple[int, ...]]
-"""What identifies a token: digit or sign, role, carry, move."""
+"""The four things that identify a token: digit or sign, role, carry, move."""
 
 
 class ProgramError(UserError):

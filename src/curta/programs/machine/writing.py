@@ -138,7 +138,7 @@ def complete(
             more = high - low + SPARE
             low = np.where(below, np.minimum(active.position.min(axis=0), low - more), low)
             high = np.where(above, np.maximum(active.position.max(axis=0), high + more), high)
-            # The table is laid out anew, and everything written so far enters it.
+            # Lay out a larger table, and enter everything written so far.
             unused = ~(visible & present)[:, None]
             span = np.broadcast_to(high - low + 2 * reach + 1, machine.broadcast_mask.shape)
             lowest = np.broadcast_to(low - reach, span.shape)

@@ -83,14 +83,14 @@ BATCH = 200
 """Problems that are recorded before looking which windows are still missing."""
 
 ROUNDS, PROBLEMS, LINES = 10, 400, 20
-"""How often problems are recorded to seek windows that were met on papers of no known problem; how
-many at a time; and the most digits of rare ones, or of operands along other axes."""
+"""To seek windows that were met on papers of no known problem: rounds of recording, problems in
+each round, and the most digits of rare problems or of operands along other axes."""
 
 FIRST = 60_000
-"""Tokens of the list with which a proof begins."""
+"""The number of tokens of the list with which a proof begins."""
 
 SECONDS, ROWS = 30.0, 300.0
-"""Of the thread, for a proof; and for one of a program that writes rows, with a long list."""
+"""Seconds of the thread for a proof; and if the program writes rows and the list is long."""
 
 CURES = {
     "a second axis": "write on the next line again what is read later, and move on: the last"
@@ -108,16 +108,16 @@ CURES = {
     " is greater: papers that never occur are then told from those that do",
     "too": "let windows see fewer digits at once, as by one more mark between them",
 }
-"""What helps against the reasons for which proofs are given up, by a part of the reason."""
+"""Remedies for the reasons for which proofs are given up, by a part of the reason."""
 
 Row = tuple[int, ...]
 
 
 class Key(NamedTuple):
-    """What tells sweeps apart."""
+    """Everything by which sweeps differ."""
 
     token: int
-    """That the pen holds, the first of those that move alike."""
+    """The token that the pen holds; the first one of those that move alike."""
     everywhere: tuple[tuple[Cell, int], ...]
     """Tokens that are found from every square of the axis, by cell."""
     feeds: tuple[frozenset[State], ...]
@@ -126,13 +126,13 @@ class Key(NamedTuple):
 
 
 class LinesSeen(NamedTuple):
-    """What is known of operands on lines; there may be any number of them."""
+    """The operands on lines that have come into sight; there may be any number of them."""
 
     fresh: tuple[tuple[str, int], ...] = ()
-    """What has come into sight before this sweep, and how many lines from the pen's: the first
-    operand, a further `operand`, the `sign` of one."""
+    """Kind and line, counted from the pen's, of all that has come into sight before this sweep: the
+    `first` operand, a further `operand`, the `sign` of one."""
     ahead: int = 0
-    """How many operands have their signs in sight, but not yet themselves."""
+    """The number of operands whose signs are in sight, but not they themselves."""
     ended: bool = True
     """Whether a line without a sign is in sight, so that no others follow."""
 

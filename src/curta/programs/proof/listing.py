@@ -58,7 +58,7 @@ class Lister:
         self.tokens = self.problems = 0
 
     def add(self, problems: Sequence[Operands]) -> list[Brought]:
-        """What each problem brought; one without an answer brings nothing."""
+        """Record problems, and return what each one brought: nothing if it has no answer."""
         texts = dict[int, RecordedText]()
         for place, operands in enumerate(problems):
             if refused(self.program, operands):
@@ -85,12 +85,12 @@ class Lister:
 def search(
     lister: Lister, sizes: Sizes, rng: Random, budget: int, near: Sequence[Operands] = ()
 ) -> list[Operands]:
-    """Looks for problems of these sizes that bring new windows, until so many tokens are recorded.
+    """Look for problems of these sizes that bring new windows, until `budget` tokens are recorded.
 
-    Some are drawn, some drawn short, some made by small changes of those that brought something,
-    at first of those that are `near`; what brings most is done most. Of a program that draws its
-    own problems nobody knows which others it might draw, so none are made. Returns the problems
-    that brought something, in the order in which they did; deterministic given `rng`.
+    Some problems are drawn, some are drawn short, and some are small changes of problems that
+    brought something, at first of those in `near`; the way that brings most is taken most often. A
+    program that draws its own problems might not draw a changed one, so there these are left out.
+    Returns the problems that brought something, in order; deterministic given `rng`.
     """
     program = lister.program
     drawer, short = (Drawer(program, s, rng) for s in (sizes, sizes.short()))

@@ -83,7 +83,7 @@ class Link(NamedTuple):
     first: list[int]
     others: list[int]
     gap: dict[Cell, int]
-    """What stands on the square of the first digit too."""
+    """Further tokens on the square of the first digit, by cell."""
 
 
 State = tuple[int, bool]
@@ -91,12 +91,12 @@ State = tuple[int, bool]
 
 
 class ChainStep(NamedTuple):
-    """What one chain has on one column."""
+    """The tokens of one chain in one column, and the state after it."""
 
     tokens: dict[Cell, int]
     after: State
     filled: tuple[bool, bool, bool] | None
-    """Of a digit that zeros may fill up: is it the last one, is it the head, is it no padding?"""
+    """For a digit that may be padded by zeros: is it the last, is it the head, is it no padding?"""
 
 
 def _on_line(cell: Cell, axis: int, moved: int) -> Cell:

@@ -38,7 +38,7 @@ Mask = Bool[np.ndarray, " _"]
 
 
 MOST_STATES = 2_000
-"""Of a language that was widened."""
+"""The most states of a language that was widened."""
 
 
 class UnprovableError(UserError):
@@ -206,12 +206,12 @@ class Words:
     def alike(self, letters: Mask, others: Mask, alike: bool) -> "Words":
         """Return the words whose `letters`, if they have any, are the `others`; or those not."""
         same = np.arange(len(letters))
-        # the state is 1 if one of the letters came, and 2 more if they differed from the others
+        # The state is 1 if one of the letters came, and 2 more if they differed from the others
         steps = [(state, same, state | letters | 2 * (letters != others)) for state in range(4)]
         return self.translate(steps, [0, 1, 2] if alike else [3])
 
     def move_pen(self, by: int, token: int, letters: WindowIndex) -> "Words":
-        """Return words with the pen, which holds this token, so many columns further."""
+        """Return words with the pen `by` columns further on, where it holds this token."""
         if by < 0:
             return self.reverse().move_pen(-by, token, letters).reverse()
         if not by:
@@ -222,7 +222,7 @@ class Words:
             rows = letters.rows[used]
             rows[:, PEN] = pen
             column[used] = letters.number(rows)
-        # states: before the old place, so many columns behind it, behind the new place
+        # States: before the old place, 1 to `by` columns behind it, behind the new place.
         is_pen = letters.rows[: len(same), PEN] >= 0
         between = [np.where(is_pen, -1, same)] * (by - 1) + [np.where(is_pen, -1, set_down)]
         steps = [(0, np.where(is_pen, lifted, same), is_pen.astype(np.int64))]

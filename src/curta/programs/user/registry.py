@@ -199,7 +199,7 @@ def training_sizes(program: Program) -> Sizes:
 def _spans(program: Program) -> dict[str, Any]:
     """Return the program's sizes, with those that it leaves open.
 
-    Of any number of operands, one alone would not show what happens between two.
+    A program of any number of operands gets up to three more: one alone has no sign between two.
     """
     least = len(program.format.givens)
     several = {} if program.format.most else {"operands": (least, least + 3)}

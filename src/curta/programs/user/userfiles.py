@@ -7,7 +7,7 @@ no `--trust`.
 
 An error in such a file is reported in one line with its line number. A call that takes longer than
 `SECONDS` is stopped by a timer, which only the main thread has; on other threads, only the length
-of what is written is limited.
+of the text is limited.
 """
 
 import functools
