@@ -34,7 +34,7 @@ from curta.programs.machine.machine import neighbour_name, window_cells
 from curta.programs.machine.recording import WindowIndex, find_query
 from curta.programs.proof import closing
 from curta.programs.proof.closing import list_and_prove
-from curta.programs.proof.listing import DELTA, Lister
+from curta.programs.proof.listing import DELTA, Lister, Operands
 from curta.training.windows import TrainingWindows, WindowRows, WindowTargets
 
 UNWRITABLE = 20
@@ -54,8 +54,6 @@ ROUNDING = (
 
 CONFIDENCE = 1 - DELTA
 """The confidence of the bound on windows that a list lacks."""
-
-Operands = tuple[int, ...]
 
 
 class WindowCatalogue(NamedTuple):

@@ -62,7 +62,7 @@ def decode_step(
     """Append tokens at the slots `where.index`; return the new cache and the logits after each."""
     index = model.positions.insert(cache.index, where)
     context, count = model.context(tokens, where, index), model.config.num_recurrences
-    rows = jnp.arange(len(tokens))[:, None]
+    rows = jnp.arange(len(tokens))[:, None]  # batch 1
 
     def recur(number: Array | int, carry: tuple[Flat, Cache]) -> tuple[Flat, Cache]:
         x, cache = carry
@@ -71,8 +71,8 @@ def decode_step(
             past: tuple[Slots, Slots], keys: KVHeads, values: KVHeads
         ) -> tuple[Array, Array, tuple[Slots, Slots]]:
             """Store keys and values; return all those of this recurrence, and the cache."""
-            spot = (number, rows, where.index)
-            past = past[0].at[spot].set(keys), past[1].at[spot].set(values)
+            slots = (number, rows, where.index)  # recurrence, text and slot of each new token
+            past = past[0].at[slots].set(keys), past[1].at[slots].set(values)
             return past[0][number], past[1][number], past
 
         past_by_layer = zip(cache.keys, cache.values, strict=True)
@@ -103,6 +103,7 @@ def decode(
         where = layout.follow(tokens, prompts)[1]
         return jnp.argmax(model(*prompt_batch(tokens, where, prompts, bounds), bounds), axis=-1)
     config, end, rows = model.config, layout.end, jnp.arange(len(tokens))
+    # The whole prompt goes through the model at once; then one token after the other.
     state, where = layout.follow(tokens, prompts)
     slots = (config.num_recurrences, len(tokens), bounds.total, config.kv_heads, config.head_dim)
     blanks = (jnp.zeros(slots),) * config.num_attention_layers

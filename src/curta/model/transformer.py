@@ -243,13 +243,17 @@ class Transformer(eqx.Module):
         def recur(
             model: Transformer, context: BlockContext, x: Flat, number: Array | int
         ) -> ActiveTokens:
+            """Run all blocks once, with the dropout of recurrence `number`."""
             return model._recurrence(x, context, model._draw_dropout(dropout_key, number, tokens))
 
+        # Recurrences without gradients: weights and embeddings are constants in them.
         if not isinstance(no_grad_recurrences, int) or no_grad_recurrences:
             frozen, start = jax.lax.stop_gradient(((self, context), x))
             again = lambda number, x: recur(*frozen, x, number)
             after = jax.lax.fori_loop(0, no_grad_recurrences, again, start)
             x = jnp.where(no_grad_recurrences == 0, x, after)  # gradients reach x if there are none
+
+        # All others but the last, with gradients.
 
         def recur_and_record(x: Flat, number: Array) -> tuple[Flat, ActiveTokens | None]:
             x = recur(self, context, x, number)
@@ -262,6 +266,7 @@ class Transformer(eqx.Module):
             unroll = min(count, max(1, unroll))
             numbers = no_grad_recurrences + jnp.arange(count)
             x, earlier = jax.lax.scan(recur_and_record, x, numbers, unroll=unroll)
+
         # In the last recurrence, only the queries go on once the last attention layer has its keys.
         scored = (queries, self._visible_keys(index, layers.select_queries(where, queries)))
         dropout = self._draw_dropout(dropout_key, no_grad_recurrences + count, tokens)
@@ -319,6 +324,7 @@ class Transformer(eqx.Module):
         if scored is None:
             x = scan_blocks(self.block(slice(attending), dropout), x, context, self.attend)
         else:
+            # The last attention layer takes all tokens and returns the queries alone.
             last, attend = attending - 1, partial(self.attend, queries=scored)
             x = scan_blocks(self.block(slice(last), dropout), x, context, self.attend)
             dropout = dropout.for_queries(scored[0])
@@ -424,7 +430,8 @@ class Transformer(eqx.Module):
             h = layers.normalize(config, h, self.gain, self.gain_bias)
         h = tap("final", h)  # batch * queries, width
         scale = config.width**-0.5 if config.tied_scale else 1.0
-        head = self.characters().T * scale if self.head is None else self.head  # width vocabulary
+        # A tied head is the embedding's matrix: width vocabulary.
+        head = self.characters().T * scale if self.head is None else self.head
         logits = layers.linear(h.astype(jnp.float32), head.astype(jnp.float32), self.head_bias)
         return tap("logits", logits.reshape(*queries.shape, -1))
 

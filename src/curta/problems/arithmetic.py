@@ -94,6 +94,7 @@ def multiply(
     >>> multiply(jnp.array([2, 1]), jnp.array([5])).tolist()  # 12 x 5
     [0, 6, 0]
     """
+    # 12 x 45 adds the rows 5 x 12 and, one place further, 4 x 12; carries come last.
     width = a.shape[-1] + b.shape[-1]
     row = jnp.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, b.shape[-1])])
 
@@ -114,9 +115,10 @@ def divide(
     >>> [part.tolist() for part in divide(jnp.array([[7, 1]]), jnp.array([[5]]))]  # 17 by 5
     [[[3, 0]], [[2]]]
     """
-    divisor = jnp.pad(b, ((0, 0), (0, 1)))
+    divisor = jnp.pad(b, ((0, 0), (0, 1)))  # the remainder has one place more before it is reduced
 
     def step(remainder: Array, digit: Array) -> tuple[Array, Array]:
+        """Append the next digit to the remainder; return what is left, and the quotient's digit."""
         remainder, count = jnp.concatenate([digit[:, None], remainder[:, :-1]], axis=1), 0 * digit
         for _ in range(9):  # subtract the divisor as often as it fits
             less, borrows = subtract(remainder, divisor)

@@ -259,6 +259,7 @@ def objective(
     model = weights.cast(model, recipe.training.precision)
     if isinstance(model.positions, WindowEncoding):
         return window_objective(model, recipe.training.batch, data, keys, shards)
+    # Every device draws the problems of the whole batch, and keeps its part.
     layout, task_values = model.layout, []
     tasks_of_step = zip(recipe.tasks, recipe.shares, task_bounds, strict=True)
     for number, (task, count, bounds) in enumerate(tasks_of_step):  # `count` problems of each
@@ -280,6 +281,7 @@ def objective(
                 problems = tasks.draw(task, keys_of_task.problems, count, keys.step)
             text = layout.tokens(task.operator, _shard(problems, shards), bounds)
             text = layout.vary(text, writing)
+        # Roles and coordinates of the tokens, then which of them are scored, against which goals.
         where = layout.where(text)
         batch = scored_batch(recipe.training.loss, text, where, bounds, causal=recipe.model.causal)
         batch = batch._replace(where=model.positions.shift_each(batch.where, starts))

@@ -69,12 +69,16 @@ class T5Encoding(Encoding):
         bucket_of = jnp.asarray(buckets(count, self.max_distance))
         bucket = bucket_of[jnp.clip(distances(first_text(visible_keys)), 0, self.max_distance)]
         # A matrix product, not `table[bucket]`: its gradient is one too, not a serial scatter.
-        chosen = jax.nn.one_hot(bucket, count, dtype=self.table.dtype)
-        return jnp.moveaxis(chosen @ self.table, -1, 1)
+        is_bucket = jax.nn.one_hot(bucket, count, dtype=self.table.dtype)
+        return jnp.moveaxis(is_bucket @ self.table, -1, 1)  # batch heads queries keys
 
 
 def buckets(count: int, max_distance: int) -> Int[np.ndarray, " distances"]:
-    """Return the bucket of each distance from 0 to `max_distance`."""
+    """Return the bucket of each distance from 0 to `max_distance`.
+
+    >>> buckets(4, 8).tolist()
+    [0, 1, 2, 2, 3, 3, 3, 3, 3]
+    """
     exact = count // 2
     distance = np.arange(max_distance + 1)
     ratio = np.log(np.maximum(distance, exact) / exact) / np.log(max_distance / exact)
@@ -83,7 +87,7 @@ def buckets(count: int, max_distance: int) -> Int[np.ndarray, " distances"]:
 
 
 THRESHOLD = 512.0
-"""Times `m`, the query position below which distances are relative to this instead of to it."""
+"""The least position to which distances are relative, in multiples of the learned `m`."""
 
 
 def build_fire(settings: FIRE, shape: Shape) -> Encoding:
@@ -144,28 +148,28 @@ class FIREEncoding(Encoding):
             return where
         keys = jax.random.split(key, len(self.maps.scale))
         time = where.index.shape[1]
-        drawn = jax.vmap(lambda key: subset(key, self.max_length, time))(keys)
-        positions = jnp.moveaxis(drawn[:, where.index], 0, -1)
+        subsets = jax.vmap(lambda key: subset(key, self.max_length, time))(keys)  # blocks time
+        positions = jnp.moveaxis(subsets[:, where.index], 0, -1)  # batch time blocks
         coordinates = jnp.concatenate([where.coordinates, positions], axis=-1)
         return replace(where, coordinates=coordinates)
 
     def bias(self, layer: Any, visible_keys: VisibleKeys) -> Scores:
         maps, number = layer
         visible_keys = first_text(visible_keys)
-        query = self._positions(visible_keys.queries, number)[:, :, None]
-        key = self._positions(visible_keys.keys, number)[:, None, :]
+        query = self._positions(visible_keys.queries, number)[:, :, None]  # batch queries 1
+        key = self._positions(visible_keys.keys, number)[:, None, :]  # batch 1 keys
         least = jnp.abs(maps.threshold * THRESHOLD)
-        near = jnp.log(jnp.abs(maps.scale * (query - key)) + 1)
-        far = jnp.log(jnp.abs(maps.scale * jnp.maximum(query, least)) + 1)
-        relative = (near / (far + 1e-6))[..., None]
+        distance = jnp.log(jnp.abs(maps.scale * (query - key)) + 1)
+        reach = jnp.log(jnp.abs(maps.scale * jnp.maximum(query, least)) + 1)
+        relative = (distance / (reach + 1e-6))[..., None]  # batch queries keys 1
         up, up_bias, down_bias = (
             row[None, None, None] for row in (maps.up, maps.up_bias, maps.down_bias)
         )
-        features = jax.nn.relu(relative * up + up_bias)
+        features = jax.nn.relu(relative * up + up_bias)  # batch queries keys hidden
         return jnp.moveaxis(features @ maps.down + down_bias, -1, 1)
 
     def _positions(self, where: TokenPositions, number: Array) -> Float[Array, "batch time"]:
         """Return the positions of tokens in one block: drawn in training, else their index."""
-        drawn = where.coordinates[..., self.axes :]
-        position = drawn[..., number] if drawn.shape[-1] else where.index
+        by_block = where.coordinates[..., self.axes :]  # batch time blocks, none outside training
+        position = by_block[..., number] if by_block.shape[-1] else where.index
         return position.astype(jnp.float32)

@@ -59,10 +59,14 @@ class SinusoidalEncoding(Encoding):
 def waves(
     places: Int[Array, "*shape"], frequencies: Float[Array, " pairs"]
 ) -> Float[Array, "*shape width"]:
-    """Return the sine and the cosine of each place times each frequency, in turn."""
+    """Return the sine and the cosine of each place times each frequency, in turn.
+
+    >>> jnp.abs(waves(jnp.array([1]), jnp.array([0.0, jnp.pi / 2]))).round(3).tolist()
+    [[0.0, 1.0, 1.0, 0.0]]
+    """
     angles = places[..., None].astype(jnp.float32)
     angles = angles * jnp.expand_dims(frequencies, tuple(range(places.ndim)))
-    pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+    pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)  # *shape pairs 2
     return pairs.reshape(*places.shape, -1)
 
 
@@ -98,7 +102,7 @@ class RandomisedEncoding(Encoding):
 
 
 def subset(key: PRNGKeyArray, size: int, count: int) -> Int[Array, " count"]:
-    """Draw `count` different numbers from 0 to `size` - 1, in ascending order."""
+    """Draw `count` different numbers from 0 to `size` - 1, in ascending order: 1, 4, 5 of 6."""
     return jnp.sort(jax.random.permutation(key, size)[:count])
 
 
@@ -146,7 +150,7 @@ class CoupledEncoding(Encoding):
     def embed(self, where: TokenPositions) -> PositionVectors:
         rows = where.coordinates + 1  # negative ones, for places below -1, index from the end
         axes = jnp.arange(len(self.tables))
-        return jnp.sum(self.tables[axes, rows], axis=-2)
+        return jnp.sum(self.tables[axes, rows], axis=-2)  # batch time axes width, axes summed up
 
 
 def build_coupled_sinusoidal(settings: positions.CoupledSinusoidal, shape: Shape) -> Encoding:
@@ -200,10 +204,10 @@ class PositionCouplingEncoding(Encoding):
             )
 
     def shift_each(self, where: TokenPositions, keys: Key[Array, " texts"]) -> TokenPositions:
-        ids = self._ids(where)
+        ids = self._ids(where)  # texts time axes
         bounds = self.tables.shape[1] - 1 - jnp.max(ids, axis=1)  # texts axes
-        moved = jax.vmap(lambda key, most: jax.random.randint(key, most.shape, 0, most + 1))
-        starts = moved(keys, bounds)[:, None, :]
+        draw = jax.vmap(lambda key, most: jax.random.randint(key, most.shape, 0, most + 1))
+        starts = draw(keys, bounds)[:, None, :]  # texts 1 axes
         return replace(where, coordinates=jnp.where(ids > 0, ids + starts, 0) - 1)
 
     def embed(self, where: TokenPositions) -> PositionVectors:
