@@ -81,7 +81,7 @@ def _refused(recipe: Recipe, operator: str, size: int | str) -> str | None:
 
 
 def _unwritable(recipe: Recipe, layout: Layout, operator: str, size: int | str) -> str | None:
-    """What is wrong with texts of such problems by a program of the user's, on a few of them."""
+    """Return what is wrong with a user's program on a few such problems, None if nothing is."""
     if not isinstance(layout, ProgramLayout) or not isinstance(layout.recorder, Recorder):
         return None
     if not layout.recorder.programs[operator].file:

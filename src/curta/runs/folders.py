@@ -279,7 +279,7 @@ def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
 
 
 def has_code(layout: "Layout") -> bool:
-    """Whether the code of a run's programs is known here, not only the texts that it has kept."""
+    """Whether the code of a run's programs is here, not only their recorded texts."""
     return not isinstance(layout.recorder, run_snapshot.StoredTexts)
 
 

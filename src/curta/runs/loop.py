@@ -282,7 +282,7 @@ class Loop:
         return "interrupted" if signal else None
 
     def _is_due(self, step: int, every: int) -> bool:
-        """Whether it is one of every so many steps, or one at which training had ended before."""
+        """Whether a step is a multiple of `every`, or one at which training ended before."""
         return step % every == 0 or step in self.settings.extended_at
 
     def _keep_vectors(self, state: Member, step: int, status: Ending | None) -> None:
@@ -395,7 +395,7 @@ class Loop:
 
 
 def _rows(metrics: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:
-    """Lines for metrics.jsonl: means over at most BUCKET steps, null after a member stopped."""
+    """Return lines for metrics.jsonl: means over at most BUCKET steps, null for stopped members."""
     rows = []
     for start in range(0, metrics.loss.shape[1], BUCKET):
         end = min(start + BUCKET, metrics.loss.shape[1])
