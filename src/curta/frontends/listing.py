@@ -84,12 +84,12 @@ class RunListing:
 
 @dataclass(frozen=True)
 class ComparisonListing:
-    """One comparison in short, and its runs as far as they are begun."""
+    """A summary of one comparison, and of those of its runs that have begun."""
 
     name: Name
     title: str
     entries: tuple[str, ...]
-    """Folders of its runs; none where the comparison is damaged, which the title then says."""
+    """Folders of its runs; none if the comparison is damaged, which the title then says."""
     rows: tuple[RunListing, ...]
     finished: int
 

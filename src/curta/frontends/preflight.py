@@ -25,7 +25,7 @@ LONG = 60.0
 """Seconds of an evaluation at one size that are not spent unasked on another model's sizes."""
 
 TRIED = 20
-"""Problems of a size of which it is tried whether a user's program writes them."""
+"""The number of problems of each size on which a user's program is tried."""
 
 
 def check_evaluation(recipe: Recipe, layout: Layout, evaluate: bool) -> None:

@@ -1,7 +1,7 @@
 """The difference of two numbers, of either sign: `12-34=` is `21-43=8¹7¹-2¹2¹$`.
 
 First place by place, a small 1 beside each digit that borrows. If the last place borrows, the
-result is below zero: a minus, and what was written is taken from zero in the same way.
+result is below zero: a minus follows, and the result is subtracted from zero in the same way.
 """
 
 from curta.programs.machine import Answer, Given, Paper, Sign, program

@@ -51,7 +51,7 @@ class Score(NamedTuple):
 
 
 class Headline(NamedTuple):
-    """One operator's exact match; None for what was not measured."""
+    """One operator's exact match, None if it was not measured."""
 
     operator: str
     inside: Score | None

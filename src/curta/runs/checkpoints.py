@@ -44,7 +44,7 @@ OWNER = "owner"
 
 
 class DamagedError(UserError):
-    """A checkpoint that is not what was written."""
+    """A damaged checkpoint."""
 
 
 def owner(recipe: Recipe, seeds: list[int], step: int) -> str:

@@ -118,7 +118,7 @@ class Loop:
         self.end = self.settings.steps if info.ended is None else info.ended
         self.repairs, self.first = bool(recipe.round_steps), step
         self._resting: dict[int, int] = {}
-        """Members that the present round of repair leaves as they are, each with 0 steps of it."""
+        """Members that this round of repair leaves unchanged, each with 0 steps of it."""
         mesh = trainer.training_mesh(recipe, self.members)
         self.place = partial(trainer.place_data, mesh=mesh)
         self.step, self.state = step, trainer.shard(state, mesh)
@@ -137,7 +137,7 @@ class Loop:
             )
 
     def run(self, seconds: float, opened: Sequence[Tracker]) -> Ending:
-        """Train to the end, after so many `seconds` of training; return how it ended.
+        """Train to the end, after `seconds` of earlier training; return how it ended.
 
         Signals are only noted meanwhile. The trackers that are `opened` receive every row.
         """
@@ -358,7 +358,7 @@ class Loop:
         return state, rows, validated
 
     def _models_at(self, state: Member) -> scoring.Models:
-        """Return the members as they are now."""
+        """Return the members in their current state."""
         model = processes.local(state.model)
         return scoring.Models(model, self.layout, self.members, shared=True, seeds=self.seeds)
 

@@ -1,4 +1,4 @@
-"""Pages that calculate: models at work, as a page of their own or as part of a report.
+"""Pages that calculate: models at work, as a separate page or in a report.
 
 `design_table` is what a page must know besides the weights: plain values, written as JSON.
 """

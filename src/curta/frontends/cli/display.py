@@ -384,7 +384,7 @@ def windows_view(layout: "ProgramLayout") -> Group:
     """Return, for each role, the squares that it sees and what it sees from everywhere."""
     machine, colours, views = layout.machine, colours_of(layout), list[RenderableType]()
 
-    def signed(name: str) -> str:  # `+1`, `0`, `-1`; margins as they are
+    def signed(name: str) -> str:  # `+1`, `0`, `-1`; margins unchanged
         return f"{int(name):+d}" if name.lstrip("-").isdecimal() and name != "0" else name
 
     for role, neighbours in layout.windows.items():

@@ -310,7 +310,7 @@ def _name(request: Request) -> listing.Name:
 
 
 def _folder(request: Request) -> Path:
-    """Return the folder of the run that is asked for; HTTPException where none has that name."""
+    """Return the folder of the requested run; raise HTTPException if no run has that name."""
     folder = listing.run_folders().get(_name(request))
     if folder is None:
         raise HTTPException(404)

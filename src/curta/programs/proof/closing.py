@@ -151,7 +151,7 @@ class Closure:
     rows: bool
     """Whether the program writes rows, so that its papers were widened."""
     evidence: dict[str, np.ndarray]
-    """Arrays that show the list to be complete; none where it is not proved to be."""
+    """Arrays that show the list to be complete; none without a proof."""
 
     @property
     def closed(self) -> bool:
