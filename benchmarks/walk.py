@@ -32,7 +32,7 @@ def walk(entered: dict[tuple[Path, str], None]) -> Iterator[None]:
         code = frame.f_code
         path = Path(code.co_filename)
         function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
-        if event == "call" and function and path.is_relative_to(ROOT):
+        if event == "call" and function and path.suffix == ".py" and path.is_relative_to(ROOT):
             entered.setdefault((path.relative_to(ROOT), code.co_qualname))
 
     before, of_threads = sys.getprofile(), threading.getprofile()

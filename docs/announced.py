@@ -6,6 +6,7 @@ number of steps (about six minutes of one core a seed):
 9, 99, 999                      sums of numbers from 0 to that
 subtraction, multiplication     of numbers from 0 to 99
 numeric                         sums of numbers from 0 to 99, with the numeric loss
+together                        `+`, `-` and `*` in one model, three times as many steps
 9: range, 99: range, ...        the first three on operands beyond those of training
 
 The recipe's RoPE turns over heads, as the source writes it, so these models have no positions in
@@ -63,6 +64,16 @@ CONTENDERS: dict[str, dict[str, Any]] = {
     "multiplication": {"task.operator": "*"},
     "numeric": {"training.loss": "numeric"},
 }
+TOGETHER = "together"
+CONTENDERS[TOGETHER] = {
+    "task": [
+        {"operator": operator, "values": [0, 99], "held_out": 2800, "split": 42,
+         "twins_together": False, "special": 0.0}
+        for operator in ("+", "-", "*")
+    ],
+    "training.steps": 8400, "training.checkpoint_every": 2100, "training.validate_every": 420,
+}  # fmt: skip
+"""As many problems of each operation as a model of its own gets, and the same ones held out."""
 RANGES = {f"{name}: range": name for name in ("9", "99", "999")}
 """Results on operands beyond training (one seed), by contender."""
 EACH = 200
@@ -102,7 +113,10 @@ def main() -> None:
 
 
 def measured(name: str, changes: dict[str, Any]) -> dict[str, Any]:
-    return scored(finished(f"{NAME}-{name}", RECIPE, SEEDS, changes))
+    run = finished(f"{NAME}-{name}", RECIPE, SEEDS, changes)
+    if name != TOGETHER:
+        return scored(run)
+    return {task.operator: scored(run, number) for number, task in enumerate(run.recipe.tasks)}
 
 
 def out_of_range(run: Any) -> dict[str, Any]:
@@ -135,15 +149,16 @@ def beyond(run: Any, span: tuple[int, int], count: int = 1000) -> dict[str, Any]
     }
 
 
-def problems_of(run: Any) -> list[Any]:
-    """Return the held-out problems of the figures: those after validation's."""
+def problems_of(run: Any, number: int = 0) -> list[Any]:
+    """Return the held-out problems of a task's figures: those after validation's."""
     first = run.recipe.training.validation
-    return tasks.held_out(run.recipe.tasks[0], range(first, first + run.recipe.evaluation.held_out))
+    numbers = range(first, first + run.recipe.evaluation.held_out)
+    return tasks.held_out(run.recipe.tasks[number], numbers)
 
 
-def scored(run: Any) -> dict[str, Any]:
-    """Return what a finished run has learned of its only table, by member."""
-    (task,), models, problems = run.recipe.tasks, run.load_models(), problems_of(run)
+def scored(run: Any, number: int = 0) -> dict[str, Any]:
+    """Return what a finished run has learned of the table of one task, by member."""
+    task, models, problems = run.recipe.tasks[number], run.load_models(), problems_of(run, number)
     trained = tasks.trained_problems(task, MOST)
     figures = scores(models, problems, run.layout.bounds_of(problems))
     again = scores(models, trained, run.layout.bounds_of(trained))
@@ -167,10 +182,12 @@ def scored(run: Any) -> dict[str, Any]:
 
 def tables(results: Results) -> dict[str, Iterable[str]]:
     numbers = results.read(NAME)
+    labels = {label: numbers[name] for name, label in LABELS.items() if name in numbers}
+    for operator, figures in numbers.get(TOGETHER, {}).items():
+        labels[f"0 to 99, `{operator}`, one model for three"] = figures
     rows = [
-        [label, *(cell(numbers[name][figure], figure) for figure in FIGURES.values())]
-        for name, label in LABELS.items()
-        if name in numbers
+        [label, *(cell(figures[figure], figure) for figure in FIGURES.values())]
+        for label, figures in labels.items()
     ]
     return {NAME: markdown(["operands", *FIGURES], rows)}
 

@@ -224,17 +224,18 @@ def recipe_fields(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
 
     So a field that recipes get later, at its default, does not outdate a result.
     """
-    content: dict[str, Any] = _beyond_defaults(api.resolve(name, changes))
+    content: dict[str, Any] = beyond_defaults(api.resolve(name, changes))
     return {field: value for field, value in content.items() if field != "summary"}
 
 
-def _beyond_defaults(section: Any) -> Any:
+def beyond_defaults(section: Any) -> Any:
+    """Return a section of a recipe as data, without the fields that have their defaults."""
     if isinstance(section, tuple):
-        return [_beyond_defaults(entry) for entry in section]
+        return [beyond_defaults(entry) for entry in section]
     if not is_dataclass(section):
         return section
     return {
-        field.name: _beyond_defaults(value)
+        field.name: beyond_defaults(value)
         for field in fields(section)
         for value in [getattr(section, field.name)]
         if field.name == "name" or value != field.default

@@ -413,7 +413,7 @@ def field_paths(
 WATCHING = (
     "training.validate_every", "training.checkpoint_every", "training.named_at_checkpoints",
 )  # fmt: skip
-"""Fields of what is seen of a training while it goes on, which leave its weights as they are."""
+"""Fields for watching a training, which do not change its weights."""
 
 
 def with_summary(

@@ -74,7 +74,7 @@ class WindowCatalogue(NamedTuple):
     conflicts: int
     """The number of windows that are followed by different tokens."""
     curve: list[tuple[int, int]]
-    """Pairs of tokens written and windows known by then."""
+    """Pairs: tokens recorded so far, and windows found in them."""
     listing: results.OperatorListing
     """How the windows were listed, and the result of the proof."""
     evidence: dict[str, np.ndarray]

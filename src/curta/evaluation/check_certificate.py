@@ -53,7 +53,7 @@ def read_arrays(path: Path) -> Weights:
 
 
 def gamma(terms: Any, unit: float) -> Any:
-    """Return the relative error of a sum of so many products, in any order."""
+    """Return the relative error of a sum of `terms` products, in any order."""
     return terms * unit / (1 - terms * unit)
 
 

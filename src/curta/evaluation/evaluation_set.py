@@ -111,7 +111,7 @@ def drawn(
 def of_digits(
     layout: Layout, operator: str, slice_name: str, digits: Sequence[int], count: int, seed: int
 ) -> list[Problem]:
-    """Return test problems whose operands have so many digits, in the base of their texts."""
+    """Return test problems by the digits of their operands, in the base of their texts."""
     if _by_host(layout, operator):  # as those of training are drawn
         if layout.recorder is None:
             raise UserError(

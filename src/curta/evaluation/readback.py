@@ -10,7 +10,7 @@ the window. Formulas are of a small family:
     (sum + (sum > c)) % base      with a carry that is a comparison
 
 The shortest formula that fits all rows is taken; where none fits, the rows become a dictionary.
-Then classes are told apart, one `if` after the other, by the fewest tests of the form "this square
+Then classes are distinguished, one `if` after another, by the fewest tests of the form "this square
 is empty", "this digit is odd" and "a + b > digit".
 """
 

@@ -358,7 +358,7 @@ class Listing:
     confidence: float
     """The confidence of the bound, from 0 to 1."""
     growth: list[tuple[int, int]]
-    """Pairs of tokens written and windows known by then."""
+    """Pairs: tokens recorded so far, and windows found in them."""
 
 
 @dataclass(frozen=True)

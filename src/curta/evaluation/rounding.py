@@ -179,7 +179,7 @@ def _normed(
 
 
 def _gamma(count: int) -> float:
-    """Return the relative error of a sum of so many products.
+    """Return the relative error of a sum of `count` products.
 
     >>> round(_gamma(3) / UNIT, 3)
     3.0

@@ -156,7 +156,7 @@ def longest(recorder: Recorder, operator: str, size: tuple[int, ...]) -> int:
 
 
 def limits(model: Transformer) -> dict[str, int]:
-    """Return the most tokens of a text and the highest coordinate, as far as they are limited."""
+    """Return the most tokens of a text and the highest coordinate, None where there is no limit."""
 
     def too_large(tokens: int, coordinate: int) -> bool:
         extents = ((0, coordinate),) * len(model.layout.axes)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from curta.config.errors import optional_module, unknown
 
 DataRow = dict[str, Any]
-"""A problem as it is written, by column."""
+"""The columns of a problem."""
 
 
 class FileFormat(NamedTuple):

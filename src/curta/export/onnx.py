@@ -89,7 +89,7 @@ def _graph(model: Transformer, bounds: dict[str, int], name: str) -> Any:
     layers = config.num_recurrences * config.num_attention_layers
 
     def state_shapes(prefix: str, time: str) -> dict[str, tuple[Axes, Any]]:
-        """Shapes and types of what is kept of so many tokens, in the order of `decode`."""
+        """Return shapes and types of the cache of `time` tokens, in the order of `decode`."""
         heads: Axes = (layers, "batch", time, config.kv_heads, config.head_dim)
         return {
             f"{prefix}_places": (("batch", time, 3 + axes), jnp.int32),

@@ -63,9 +63,9 @@ class RunListing:
         return next((s for s in (self.evaluated, self.learned) if s is not None), -1.0)
 
     def holds(self, words: str, *more: str) -> bool:
-        """Whether its name, recipe, summary, status, error or `more` texts hold each of the words.
+        """Whether name, recipe, summary, status, error or `more` contain each of the words.
 
-        Capital and small letters are the same.
+        Case does not matter.
         """
         texts = [*self.name, self.summary, self.error, *more]
         if self.info is not None:
@@ -84,12 +84,12 @@ class RunListing:
 
 @dataclass(frozen=True)
 class ComparisonListing:
-    """One comparison in short, and its runs as far as they are begun."""
+    """A summary of one comparison, and of those of its runs that have begun."""
 
     name: Name
     title: str
     entries: tuple[str, ...]
-    """Folders of its runs; none where the comparison is damaged, which the title then says."""
+    """Folders of its runs; none if the comparison is damaged, which the title then says."""
     rows: tuple[RunListing, ...]
     finished: int
 

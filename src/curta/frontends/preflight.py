@@ -25,7 +25,7 @@ LONG = 60.0
 """Seconds of an evaluation at one size that are not spent unasked on another model's sizes."""
 
 TRIED = 20
-"""Problems of a size of which it is tried whether a user's program writes them."""
+"""The number of problems of each size on which a user's program is tried."""
 
 
 def check_evaluation(recipe: Recipe, layout: Layout, evaluate: bool) -> None:
@@ -81,7 +81,7 @@ def _refused(recipe: Recipe, operator: str, size: int | str) -> str | None:
 
 
 def _unwritable(recipe: Recipe, layout: Layout, operator: str, size: int | str) -> str | None:
-    """What is wrong with texts of such problems by a program of the user's, on a few of them."""
+    """Return what is wrong with a user's program on a few such problems, None if nothing is."""
     if not isinstance(layout, ProgramLayout) or not isinstance(layout.recorder, Recorder):
         return None
     if not layout.recorder.programs[operator].file:

@@ -127,7 +127,7 @@ class AnswerPattern(NamedTuple):
 
 
 def number_pattern(digits: int, turned: bool = False) -> str:
-    """Return a regular expression of numbers of at most so many digits, without leading zeros."""
+    """Return a regular expression of numbers of at most `digits` digits, without leading zeros."""
     others = f"[0-9]{{0,{digits - 1}}}"
     return f"(?:0|{others}[1-9])" if turned else f"(?:0|[1-9]{others})"
 

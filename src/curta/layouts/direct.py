@@ -296,7 +296,7 @@ class CoupledLayout(SumLayout):
     axes = ("place",)
 
     def rule(self, state: State, character: str) -> Transition:
-        """As `DirectLayout.rule`; `+` and the end sign stand one place beyond the last digit."""
+        """Follow `DirectLayout.rule`; `+` and the end sign stand a place beyond the last digit."""
         entry = super().rule(state, character)
         return entry if character == "=" else entry._replace(move=+1 if state[1] else HOME)
 
@@ -376,7 +376,7 @@ class Blanks(SumLayout):
         return pattern._replace(pattern=f"{pattern.pattern}{self.fill}*")
 
     def rule(self, state: State, character: str) -> Transition:
-        """As `DirectLayout.rule`; a blank stands where the digit would."""
+        """Follow `DirectLayout.rule`; a blank stands where the digit would."""
         if character == self.fill:
             return super().rule(state, "0")._replace(role=len(self.roles) - 1)
         return super().rule(state, character)
@@ -466,11 +466,11 @@ class Spaced(DirectLayout):
         return "".join(operand + re.escape(signs) for signs in self.signs)
 
     def answer_pattern(self, operator: str) -> AnswerPattern:
-        """As in its source: without spaces it is exactly the sum, without leading zeros."""
+        """Match the exact sum without leading zeros once spaces are removed, as the source does."""
         return AnswerPattern("()(0|[1-9][0-9]*)", turned=False, drop=" ")
 
     def rule(self, state: State, character: str) -> Transition:
-        """As `DirectLayout.rule`; the state also says whether a number has exactly one digit.
+        """Follow `DirectLayout.rule`; the state also says whether a number has exactly one digit.
 
         >>> apart = SpacedApart()
         >>> tokens, lengths = jnp.asarray(apart.encode("1 23 +")[None]), jnp.array([6])
@@ -537,7 +537,7 @@ class ColumnsLayout(SumLayout):
         return replace(super().bounds(operator, digits), extents=((-1, self.width),))
 
     def rule(self, state: State, character: str) -> Transition:
-        """The state is the number of digits so far; the last number has no end."""
+        """Count digits: the state is their number so far; the last number has no end."""
         number, place = divmod(state, self.operand)
         role = ANSWER if number > 1 and place else (FIRST, SECOND, EQUALS)[number]
         after = min(state + 1, 2 * self.operand + 1)
@@ -592,7 +592,7 @@ class Framed(DirectLayout):
         return [equals, second, mark, first, filling]
 
     def rule(self, state: State, character: str) -> Transition:
-        """As `DirectLayout.rule`, with part 0 for the second operand, 1 for the first."""
+        """Follow `DirectLayout.rule`, with part 0 for the second operand, 1 for the first."""
         part, in_number = state
         if character.isdecimal():
             return Transition(

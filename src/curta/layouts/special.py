@@ -45,7 +45,7 @@ class MarkedLayout(SumLayout):
         return replace(bounds, completion=2 * bounds.completion - len(END))
 
     def rule(self, state: State, character: str) -> Transition:
-        """As `DirectLayout.rule`; the state also says whether the last character was a mark."""
+        """Follow `DirectLayout.rule`; the state also says whether the last character was a mark."""
         part, in_number, after_mark = state
         is_mark = character in self.marks
         entry = super().rule((part, in_number), "0" if is_mark else character)
@@ -255,7 +255,7 @@ class Labelled(DirectLayout):
         return [flipped(Piece(self.code("a") - 1 + order, answer.lengths > 0))]
 
     def rule(self, state: State, character: str) -> Transition:
-        """The state: is the problem over, and has this number (or the answer) begun?"""
+        """Keep two facts in the state: the problem is over; this number or the answer has begun."""
         over, in_number = state
         if character.isdecimal() or (over and character in LETTERS):
             role = NUMBER if character.isdecimal() else LETTER
@@ -349,7 +349,7 @@ class Fields(DirectLayout):
         return [Piece(text.astype(jnp.int32), jnp.ones(text.shape, bool))]
 
     def rule(self, state: State, character: str) -> Transition:
-        """The state is the number of characters so far; it stays at the last one of a text."""
+        """Count characters: the state is their number so far, at most that of a text."""
         role, place = SPOTS[state]
         blank = character == " " and role in (FIRST, SECOND)
         return Transition(min(state + 1, len(SPOTS) - 1), BLANK if blank else role, HOME + place)

@@ -55,7 +55,7 @@ class States(NamedTuple):
     last: Flat
 
     def after(self, num_recurrences: Int[Array, ""]) -> Flat:
-        """Return the state after so many recurrences, at least one."""
+        """Return the state after `num_recurrences`, at least one."""
         if self.earlier is None:
             return self.last
         return jnp.concatenate([self.earlier, self.last[None]])[num_recurrences - 1]

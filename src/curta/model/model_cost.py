@@ -252,7 +252,7 @@ def estimate(recipe: Recipe, members: int) -> Estimate:
 
 
 def pass_seconds(recipe: Recipe, layout: Layout, tokens: int) -> float:
-    """Return the seconds in which a member reads a text of so many tokens here, for evaluation."""
+    """Return the seconds that a member takes to evaluate a text of `tokens` tokens here."""
     adds = sum(layer.multiply_adds for layer in layers(recipe, layout, tokens))
     return 2.0 * adds * tokens / REACHED.here
 

@@ -79,7 +79,7 @@ class AttentionShares(Probe):
             rows += mine
         shows = (
             "Share of attention by where its keys stand, seen from the place of the token that is"
-            " to be written: mean over a sample's scored tokens that have a place of their own, for"
+            " to be written: mean over a sample's scored tokens that belong to one place, for"
             " each head of each block."
         )
         roles = dict.fromkeys(key for row in rows for key in row if key.startswith("to "))
@@ -111,7 +111,7 @@ class AttentionShares(Probe):
         whole = "".join(line)
         shows = (
             f"Attention in {whole}, mean over heads: from each token after which the model writes"
-            " one with a place of its own (rows, with what it is to write) to every token so far"
+            " one that belongs to a place (rows, with the token to write) to every token so far"
             " (columns)."
         )
         note = f"Problem {problem}, written {whole}."
@@ -159,13 +159,13 @@ def look(question: Question, row: int) -> Look:
     layout, (tokens, prompt) = question.layout, question.true_texts[row]
     whole = question.texts([question.true_texts[row]])
     roles, places = whole.roles[0, : len(tokens)], whole.coordinates[0, : len(tokens), 0]
-    # a digit that belongs to every place has none of its own, nor has a sign before place 0
+    # neither a digit that belongs to every place nor a sign before place 0 belongs to one place
     digit, everywhere = role_masks(layout)
     placed = (digit[roles] | (places >= 0)) & ~everywhere[roles]
     queries = [token - 1 for token in range(prompt, len(roles)) if placed[token]]
     if not queries:
         raise UserError(
-            f"{question.problems[row]}: no token of its completion has a place of its own"
+            f"{question.problems[row]}: no token of its completion belongs to one place"
         )
     sites, keys = question.sites("attention.weights"), slice(len(tokens) - 1)
     values = question.values(question.whole.take(np.array([row])), sites)

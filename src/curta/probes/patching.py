@@ -52,7 +52,7 @@ class Patching(Probe):
         positions = query + 1 if causal else prompt  # later ones do not matter to a decoder
 
         def differences(logits: np.ndarray) -> np.ndarray:
-            """The logit of the source's token less that of the target's: members by problems."""
+            """Return the source token's logit minus the target's: members by problems."""
             first, second = (logits[:, :, query, token].astype(np.float64) for token in tokens)
             return second - first
 

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 
 class Heat(TypedDict):
-    """Shares from 0 to 1 by row and column, None where there is none; `texts` label the cells.
+    """Shares from 0 to 1 by row and column, None where a cell has none; `texts` label the cells.
 
     With `exact_match`, only cells of exactly 1 have the darkest colour.
     """

@@ -68,7 +68,7 @@ class Operation:
         vars(self).update(fields)
 
     def takes(self, operands: int) -> bool:
-        """Return whether problems may have so many operands."""
+        """Return whether problems may have this many operands."""
         return self.least <= operands <= (self.most or operands)
 
     def refuse(self, operands: tuple[int, ...]) -> str | None:

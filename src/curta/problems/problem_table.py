@@ -26,7 +26,7 @@ Places = Int[Array, " places"]
 
 @dataclass(frozen=True)
 class TwinOrder:
-    """A random order of a table of which each part holds both of two twins or neither.
+    """A random order of a table in which each part has both problems of a mirrored pair or neither.
 
     Operands range from `low` to `high`. The first part has `first_part` problems, the second part
     all others.

@@ -118,7 +118,7 @@ def _from_bits(
 
 
 def table(task: Task) -> ProblemTable:
-    """All problems of a task with `values`, in a random order: the first are those held out."""
+    """Return all problems of a task with `values` in random order; the first are held out."""
     assert task.values
     return ProblemTable(task.operator, *task.values, task.split, task.held_out, task.twins_together)
 

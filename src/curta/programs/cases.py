@@ -24,7 +24,7 @@ def through_the_point(
 
 
 def common_factor(rng: Random, first: int, second: int) -> tuple[int, int]:
-    """Draw two multiples of a number of any length, of which powers of two are often factors."""
+    """Draw two multiples of a number of any length, often with powers of two as factors."""
     digits = rng.randint(1, min(first, second))
     odd_digits = rng.randint(1, digits)
     shared = number(rng, odd_digits) << rng.randrange(

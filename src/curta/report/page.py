@@ -54,7 +54,7 @@ class RunReport:
 
     run: RunData
     sections: dict[str, Any]
-    """By the name of the template, where there is data."""
+    """Those with data, by the name of the template."""
     drawings: dict[str, Markup]
     """By the name of the file."""
 

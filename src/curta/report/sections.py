@@ -51,7 +51,7 @@ class Score(NamedTuple):
 
 
 class Headline(NamedTuple):
-    """One operator's exact match; None for what was not measured."""
+    """One operator's exact match, None if it was not measured."""
 
     operator: str
     inside: Score | None
@@ -213,7 +213,7 @@ def place_of(first_error: FirstError) -> dict[str, Any]:
     """Return the first wrong token, its surroundings, and the right one; blanks are visible."""
 
     def symbol(text: str) -> str:
-        """The symbol that begins there with the carry above it; empty behind the end."""
+        """Return a symbol with the carry above it, nothing behind the end."""
         return text[:1] + "".join(takewhile(lambda character: character in CARRIES, text[1:]))
 
     text, expected = (t.replace(" ", "␣") for t in (first_error.written, first_error.expected))

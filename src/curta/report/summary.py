@@ -60,7 +60,7 @@ def number(value: float | None) -> str:
 
 
 def significant(value: float | None, digits: int) -> str:
-    """Return a number to so many significant digits, `0.00123`; a dash for None."""
+    """Return a number to `digits` significant digits, `0.00123`; a dash for None."""
     return MISSING if value is None else f"{value:.{digits}g}"
 
 

@@ -195,7 +195,7 @@ def grid_table(grid: Grid, seeds: Sequence[int]) -> Table:
 
 
 def whole_table(tables: Sequence[WholeTable], seeds: Sequence[int]) -> Table:
-    """For each seed, how many problems it has right of all with two operands up to a limit."""
+    """Return, by seed, how many of all problems with two operands up to a limit are right."""
     columns = [
         Column("op", "operator", printable, words=True),
         *map(Column, ("limit", "count", *(f"seed {seed}" for seed in seeds))),
@@ -209,7 +209,7 @@ def named_table(problems: Sequence[NamedProblem], seeds: Sequence[int]) -> Table
     several = len(seeds) > 1
 
     def answer(output: Written) -> str:
-        """The answer; where there is none, the whole text."""
+        """Return the answer, or the whole text if there is none."""
         return f"invalid: {output.text}" if output.answer is None else output.answer
 
     def verdict(right: int) -> str:
@@ -256,7 +256,7 @@ def gap_rows(gap: Gap) -> list[GapRow]:
 
 
 def gap_table(gaps: Sequence[Gap], seeds: Sequence[int]) -> Table:
-    """For each operator, exact match on trained and on held-out problems, and the gap."""
+    """Return exact match on trained and on held-out problems by operator, and the gap."""
     columns = [
         Column("op", "operator", printable, words=True, once=True),
         Column("problems", words=True, once=True),
@@ -283,7 +283,7 @@ def _whole_number(value: float | None) -> str:
 
 
 def seeds_table(by_entry: Statistics) -> Table:
-    """A row per slice: median, range, mean, deviation and intervals over seeds.
+    """Return a row per slice: median, range, mean, deviation and intervals over seeds.
 
     With several seeds, intervals are those of the mean and of the worst seed; a single seed has
     the interval of its share.
@@ -312,7 +312,7 @@ def seeds_table(by_entry: Statistics) -> Table:
 
 
 def every_seed_table(by_entry: Statistics) -> Table:
-    """A row per slice and seed, with the interval of its share."""
+    """Return a row per slice and seed, with the interval of its share."""
     columns = [_entry_column(by_entry), *SLICE_COLUMNS, Column("seed", text=str)]
     rows = [
         [name, *slice_cells(row), member.seed, *_member_cells(member)]
@@ -357,7 +357,7 @@ def _entry_column(by_entry: Statistics) -> Column:
 
 
 def paired_table(pair: Paired) -> Table:
-    """A row per slice: two members problem by problem, or else the means of both runs."""
+    """Return a row per slice: two members problem by problem, or the means of both runs."""
     first, second = printable(pair.first), printable(pair.second)
     if pair.member_seeds is not None:
         columns = [
@@ -451,7 +451,7 @@ def _range_or_reason(ends: Range | str) -> str:
 
 
 def probe_table(table: ProbeTable) -> Table:
-    """The table of a probe; headings fold where their numbers are short, long texts fold."""
+    """Return a probe's table; long texts fold, and so do headings of short numbers."""
     columns = list[Column]()
     for name in table.columns:
         values = [row[name] for row in table.rows]
@@ -466,11 +466,10 @@ def probe_table(table: ProbeTable) -> Table:
 
 
 def members_table(content: Certificate, whole: bool = False) -> Table:
-    """A row per member of a certificate and, for several, their median, minimum and maximum.
+    """Return a row per member of a certificate and, for several, median, minimum and maximum.
 
-    A member was shown windows by training and by rounds of repair; all others are held out. The
-    `whole` table has a column for the windows whose margin is below twice the bound on rounding;
-    a screen has no room for it.
+    Windows that neither training nor repair showed are held out. The `whole` table also counts
+    windows whose margin is below twice the bound on rounding; a screen has no room for that.
     """
 
     def count(value: float | None) -> str:

@@ -44,7 +44,7 @@ OWNER = "owner"
 
 
 class DamagedError(UserError):
-    """A checkpoint that is not what was written."""
+    """A damaged checkpoint."""
 
 
 def owner(recipe: Recipe, seeds: list[int], step: int) -> str:
@@ -63,7 +63,7 @@ def owner(recipe: Recipe, seeds: list[int], step: int) -> str:
 
 
 def _without_defaults(section: Any) -> Any:
-    """The fields of a section, and of those inside it, that have other values than their defaults.
+    """Return the fields of a section, and of sections inside it, that differ from their defaults.
 
     Task(base=7) becomes {"": "Task", "base": 7}.
     """
@@ -192,7 +192,7 @@ def owner_in(data: bytes) -> str | None:
 
 
 def _by_path(tree: Any) -> dict[str, Any]:
-    """Leaves by their path, such as `.model.attention.query`."""
+    """Return leaves by path, such as `.model.attention.query`."""
     import jax
 
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)

@@ -179,7 +179,7 @@ class JobFolder:
         return self.path / name if (self.path / COMPARISON).exists() else self.path
 
     def is_finished(self, name: str) -> bool:
-        """Whether nothing of a run is left to be done."""
+        """Whether nothing is left to do for a run."""
         path = self.run_folder(name)
         has_begun = (path / "run.json").exists()
         return has_begun and Folder(path).read_info().status in ("finished", "stopped")

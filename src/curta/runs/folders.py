@@ -279,7 +279,7 @@ def layout_in(folder: Folder, recipe: Recipe | None = None) -> "Layout":
 
 
 def has_code(layout: "Layout") -> bool:
-    """Whether the code of a run's programs is known here, not only the texts that it has kept."""
+    """Whether the code of a run's programs is here, not only their recorded texts."""
     return not isinstance(layout.recorder, run_snapshot.StoredTexts)
 
 
@@ -319,7 +319,7 @@ def seeds_of(seeds: int | Sequence[int]) -> list[int]:
 
 
 def check_member(member: int, run: str, members: int) -> int:
-    """Return the number of a member; UserError where a run of so many has none with it."""
+    """Return the number of a member; raise UserError if the run has no such member."""
     if not 0 <= member < members:
         raise UserError(f"no member {member}: run {run!r} has 0 to {members - 1}")
     return member

@@ -65,7 +65,7 @@ def missing(folder: Folder, recipe: Recipe) -> list[Stage]:
 
 
 def _missing(folder: Folder, info: RunInfo) -> list[Stage]:
-    """Return the stages that are not done; none where no member is left."""
+    """Return the stages that are not done; none if no member is left."""
     if info.status == "stopped":
         return []
     done = info.done if "training" in info.done else ()

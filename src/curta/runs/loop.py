@@ -118,7 +118,7 @@ class Loop:
         self.end = self.settings.steps if info.ended is None else info.ended
         self.repairs, self.first = bool(recipe.round_steps), step
         self._resting: dict[int, int] = {}
-        """Members that the present round of repair leaves as they are, each with 0 steps of it."""
+        """Members that this round of repair leaves unchanged, each with 0 steps of it."""
         mesh = trainer.training_mesh(recipe, self.members)
         self.place = partial(trainer.place_data, mesh=mesh)
         self.step, self.state = step, trainer.shard(state, mesh)
@@ -137,7 +137,7 @@ class Loop:
             )
 
     def run(self, seconds: float, opened: Sequence[Tracker]) -> Ending:
-        """Train to the end, after so many `seconds` of training; return how it ended.
+        """Train to the end, after `seconds` of earlier training; return how it ended.
 
         Signals are only noted meanwhile. The trackers that are `opened` receive every row.
         """
@@ -282,7 +282,7 @@ class Loop:
         return "interrupted" if signal else None
 
     def _is_due(self, step: int, every: int) -> bool:
-        """Whether it is one of every so many steps, or one at which training had ended before."""
+        """Whether a step is a multiple of `every`, or one at which training ended before."""
         return step % every == 0 or step in self.settings.extended_at
 
     def _keep_vectors(self, state: Member, step: int, status: Ending | None) -> None:
@@ -358,7 +358,7 @@ class Loop:
         return state, rows, validated
 
     def _models_at(self, state: Member) -> scoring.Models:
-        """Return the members as they are now."""
+        """Return the members in their current state."""
         model = processes.local(state.model)
         return scoring.Models(model, self.layout, self.members, shared=True, seeds=self.seeds)
 
@@ -395,7 +395,7 @@ class Loop:
 
 
 def _rows(metrics: Metrics, first: int, seconds: float, stopped: Mapping[int, int]) -> list[Metric]:
-    """Lines for metrics.jsonl: means over at most BUCKET steps, null after a member stopped."""
+    """Return lines for metrics.jsonl: means over at most BUCKET steps, null for stopped members."""
     rows = []
     for start in range(0, metrics.loss.shape[1], BUCKET):
         end = min(start + BUCKET, metrics.loss.shape[1])

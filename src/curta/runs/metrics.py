@@ -29,7 +29,7 @@ def read(path: Path) -> list[Metric]:
 
 
 def read_last(path: Path, members: int) -> list[Metric]:
-    """Return the last line of each of so many members; earlier lines are not parsed."""
+    """Return the last line of each of `members` members; earlier lines are not parsed."""
     last: dict[int, Metric] = {}
     for line in reversed(_lines(path)):
         row = _parse(line, path)
@@ -40,7 +40,7 @@ def read_last(path: Path, members: int) -> list[Metric]:
 
 
 def read_evenly(path: Path, most: int) -> list[Metric]:
-    """Return at most so many lines, spread evenly over the file; the others are not parsed."""
+    """Return at most `most` lines, spread evenly over the file; the others are not parsed."""
     lines = _lines(path)
     chosen = sorted({len(lines) * number // most for number in range(most)}) if lines else []
     return [_parse(lines[number], path) for number in chosen]
@@ -70,7 +70,7 @@ def add(path: Path, rows: Iterable[Metric]) -> None:
 
 
 def cut(path: Path, step: int) -> float:
-    """Drop lines after `step`, which a resumed run writes again; return the seconds by then."""
+    """Drop lines after `step`, which a resumed run writes again; return its seconds so far."""
     rows = [row for row in read(path) if row.step <= step]
     files.write(path, typed.lines(rows))
     return max((row.seconds for row in rows), default=0.0)

@@ -30,10 +30,10 @@ _GUARD = threading.Lock()
 
 @contextmanager
 def owned(folder: Path) -> Iterator[None]:
-    """This process owns the run as long as the block lasts; blocks within it own it too.
+    """Own a run for the length of the block; blocks inside it own it too.
 
-    Raises UserError, in one line that names the first, if another process owns it. What writers
-    that were killed have left is removed.
+    Removes what killed writers left behind. Raises UserError, naming the other process, if one
+    owns the run.
     """
     key = folder.resolve()
     with _GUARD:
@@ -66,5 +66,5 @@ def owned(folder: Path) -> Iterator[None]:
 
 
 def is_owned(folder: Path) -> bool:
-    """Whether any process owns it."""
+    """Whether a process owns a run."""
     return folder.resolve() in _HELD or not system.lock_is_free(folder / LOCK)

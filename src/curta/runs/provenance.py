@@ -22,7 +22,7 @@ PATIENCE = 5.0
 
 
 def versions() -> dict[str, str]:
-    """Of Curta, of each library that it cannot do without, and of Python."""
+    """Return the versions of Curta, of every library that it requires, and of Python."""
     base = (line for line in metadata.requires("curta") or () if "extra ==" not in line)
     installed = {}
     for name in ("curta", "jaxlib", *(re.split(r"[^\w.-]", line)[0] for line in base)):
@@ -41,7 +41,7 @@ COMMAND = "CURTA_COMMAND"
 
 
 def command() -> tuple[str, ...]:
-    """The words of the command line, as they were typed; the program without its folder."""
+    """Return the command line as typed, without the program's folder."""
     if COMMAND in os.environ:
         return tuple(json.loads(os.environ[COMMAND]))
     words = [*(Path(word).name for word in system.command()), *sys.argv[1:]]

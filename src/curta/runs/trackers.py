@@ -290,7 +290,7 @@ def conclude(folder: Folder, step: int, results: Results) -> None:
         try:
             checked([name])
         except UserError as error:
-            notify(f"{name} is not given what was found: {error}")
+            notify(f"{name} does not receive the results: {error}")
             continue
         with opened([name], folder, step) as (tracker,):
             tracker.conclude(results)

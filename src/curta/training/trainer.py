@@ -60,7 +60,7 @@ class Member(NamedTuple):
     optimizer: PyTree
     """The state of the optimiser."""
     alive: Bool[Array, ""]
-    """False once the loss or a weight was not finite; the member then stays as it is."""
+    """False once the loss or a weight was not finite; the member is then left unchanged."""
     best: Best | None = None
     """The best weights so far; None if the last ones are kept."""
 

@@ -166,4 +166,4 @@ def read(folder: Path) -> TrainingWindows | None:
     except OSError as error:
         raise UserError(f"run {folder.name!r} is damaged: {FILE}: {error.strerror}") from None
     except (safetensors.SafetensorError, LookupError, TypeError, ValueError):
-        raise UserError(f"run {folder.name!r} is damaged: {FILE} is not what was written") from None
+        raise UserError(f"run {folder.name!r} is damaged: {FILE} has changed") from None

@@ -1,4 +1,4 @@
-"""Pages that calculate: models at work, as a page of their own or as part of a report.
+"""Pages that calculate: models at work, as a separate page or in a report.
 
 `design_table` is what a page must know besides the weights: plain values, written as JSON.
 """
@@ -129,7 +129,7 @@ def page_refusal(positions: str, parameters: int = 0) -> str | None:
 
 
 def carried(folder: Folder) -> Carried:
-    """All members of a run, as of its newest checkpoint; under a window without JAX."""
+    """Return all members of a run at its newest checkpoint; windowed models load without JAX."""
     recipe = folder.state_recipe()
     weights = folder.read_weights(recipe)
     if isinstance(recipe.positions, Window):
@@ -151,9 +151,10 @@ def write_page(folder: Folder, member: int, out: Path | None = None) -> Path:
 
 
 def render_page(run: Carried, member: int, address: str = "") -> str:
-    """A page of one member, as text; UserError for a model that a page cannot calculate.
+    """Return the HTML of one member's page.
 
-    `address` is what commands call the run, by default its name.
+    `address` is what commands call the run, by default its name. Raises UserError if the page's
+    JavaScript cannot run the model.
     """
     check_member(member, run.name, len(run.members))
     if reason := page_refusal(run.recipe.positions.name, run.parameters):
@@ -173,13 +174,13 @@ def render_page(run: Carried, member: int, address: str = "") -> str:
 
 
 def trained_at_work(folders: Iterable[Folder]) -> PagePart:
-    """Models of runs that calculate within a report; nothing where none is trained."""
+    """Return the models of trained runs that calculate within a report, if there are any."""
     trained = [folder for folder in folders if checkpoints.steps(folder.checkpoints)]
     return at_work(list(map(carried, trained))) if trained else PagePart()
 
 
 def at_work(runs: Sequence[Carried]) -> PagePart:
-    """Models that calculate within a report, as many as there is room for; why others do not."""
+    """Return as many calculating models as a report has room for, and why it leaves others out."""
     able, several = [run for run in runs if run.windowed], len(runs) > 1
     firsts = [run.packed(0) for run in able]  # the first member of each run is there in any case
     designs, weights, room = list[dict[str, Any]](), list[str](), BUDGET - sum(map(len, firsts))
@@ -210,7 +211,7 @@ def at_work(runs: Sequence[Carried]) -> PagePart:
 
 
 def _working(body: Any) -> PagePart:
-    """What calculates in a page, with its stylesheet, and its modules as one script."""
+    """Return a calculating section with its stylesheet, and its modules as one script."""
     package = "curta.export.html"
     script = modules_text(["elements"]) + modules_text(MODULES, package)
     return PagePart(body, package_text("page.css", package), script)
@@ -261,10 +262,10 @@ def design_table(run: Carried) -> dict[str, Any]:
 
 
 def _program(machine: Machine, windows: Windows) -> dict[str, Any]:
-    """The tables of a program: one state, the neighbours of each role, and prompts as tokens.
+    """Return the tables of a program: one state, the neighbours of each role, prompts as tokens.
 
-    `formats` describe how problems are put, as `store.dump` does, with all tokens that a part of a
-    prompt can have in the order of `Format.every`.
+    `formats` describes prompts as `store.dump` does, with the tokens that each part of a prompt may
+    have, in the order of `Format.every`.
     """
     content = store.dump(machine, windows)
     tokens, formats = content["tokens"], content["formats"]
@@ -294,9 +295,9 @@ def _program(machine: Machine, windows: Windows) -> dict[str, Any]:
 
 
 def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
-    """The rules for roles and positions of a published layout, for its prompts and answers.
+    """Return the rules for roles and positions of a published layout.
 
-    Operands are described as those of a machine are, for `problems.js`.
+    Operands are described like a machine's, for `problems.js`.
     """
     from curta.export.base import layout_table
 
@@ -327,11 +328,11 @@ def _published(tasks: tuple[Task, ...], layout: Any) -> dict[str, Any]:
 
 
 def _rights(folder: Folder) -> dict[str, Any]:
-    """The right token after every window of the certificate of a user's program.
+    """Return the right token after every window in the certificate of a user's program.
 
-    With them a page writes the right text of any problem. `rights` has the windows one after the
-    other, each with its target at the end, as bytes or 16-bit numbers; `uncarried` counts windows
-    that are too many.
+    With them, a page writes the right text of any problem. `rights` has one window after another,
+    each followed by its target, as bytes or 16-bit numbers; `uncarried` counts windows left out
+    because there are too many.
     """
     certificate, windows = folder.read_certificate(), read_windows(folder.path)
     if certificate is None or windows is None or certificate.conflicts:
@@ -346,7 +347,7 @@ def _rights(folder: Folder) -> dict[str, Any]:
 
 
 def _recorded(folder: Folder, machine: Machine) -> list[dict[str, Any]]:
-    """A few of the problems that the run has kept, of each operator short and long ones."""
+    """Return a few of the run's recorded problems, short and long ones of each operator."""
     by_operator: dict[str, dict[str, dict[str, Any]]] = {}
     for record in stored(folder.path):
         base = machine.limits[record.operator].base

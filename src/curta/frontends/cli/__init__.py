@@ -79,7 +79,7 @@ def cli(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command, by default that of the process, which then ends."""
+    """Run one command, by default that of the process, which then ends."""
     if arguments is not None:
         return _run(arguments)
     if instruction := os.environ.get("_CURTA_COMPLETE"):
@@ -175,9 +175,9 @@ def _unknown(error: click.NoSuchCommand | click.NoSuchOption) -> UserError:
 
 @contextmanager
 def _notices() -> Iterator[None]:
-    """What the user should know, a line each, and each once.
+    """Print each warning once, on one line.
 
-    Python's own have two, with a place in our code.
+    Python would print two lines, with a place in our code.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", Notice)

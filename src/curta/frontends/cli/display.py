@@ -62,13 +62,13 @@ class Screen(Console):
         super().__init__(highlight=False, markup=False, emoji=False, **settings)
 
     def render_str(self, text: str, **settings: Any) -> Text:
-        """As rich does, with characters that it would leave out, such as the bell, escaped."""
+        """Render text as rich does, but escape characters that it would drop, such as the bell."""
         return super().render_str(escape_unprintable(text, "\n\t"), **settings)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """As rich does; its own segments that move the cursor are left as they are."""
+        """Render as rich does, and leave its segments that move the cursor alone."""
         for segment in super().render(renderable, options):
             if not segment.control:
                 segment = segment._replace(text=escape_unprintable(segment.text, "\n"))
@@ -222,10 +222,10 @@ SHADES = ("·", "-", "░", "▒", "▓", "█")
 
 
 def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
-    """A grid as a heat map of letters, its first row below, as far as it is filled.
+    """Return a grid as a heat map of characters, its first row below, as far as it is filled.
 
-    Where the screen is too small a letter stands for the mean of several cells. Two letters are as
-    wide as one is high.
+    On a small screen a cell of the map is the mean of several cells. Two characters are as wide as
+    one is high.
     """
     cells, size = median_cells(grid.exact_match), grid.max_digits
     step = max(1, -(-size // max(1, min(room.height - 6, (room.width - 8) // 2))))
@@ -320,7 +320,7 @@ def colours_of(layout: "ProgramLayout") -> dict[str, str]:
 
 
 def problem_view(layout: "Layout", problem: Problem) -> Group:
-    """A problem as the layout writes it: on squared paper, or in a line and token by token."""
+    """Return a problem as the layout writes it: on squared paper, or as a line and its tokens."""
     import jax.numpy as jnp
     import numpy as np
 
@@ -382,10 +382,10 @@ def steps_table(layout: "ProgramLayout", problem: Problem) -> Table:
 
 
 def windows_view(layout: "ProgramLayout") -> Group:
-    """For each role the squares that it sees around it, and what is everywhere."""
+    """Return, for each role, the squares that it sees and what it sees from everywhere."""
     machine, colours, views = layout.machine, colours_of(layout), list[RenderableType]()
 
-    def signed(name: str) -> str:  # `+1`, `0`, `-1`; margins as they are
+    def signed(name: str) -> str:  # `+1`, `0`, `-1`; margins unchanged
         return f"{int(name):+d}" if name.lstrip("-").isdecimal() and name != "0" else name
 
     for role, neighbours in layout.windows.items():
@@ -428,7 +428,7 @@ DRAWN = 5
 
 
 def certificate_view(certificate: Certificate, layout: "ProgramLayout") -> Group:
-    """What a certificate says; wrong windows in a problem where the program's code is known."""
+    """Return a certificate in words, with wrong windows shown in a problem if the code is known."""
     from curta.report.certificate import headline, plain_words, text_to
 
     style = "green" if certificate.perfect else "bold red"
@@ -464,9 +464,9 @@ MANY = 60_000
 
 
 def check_lines(check: ProgramCheck, train: str) -> Iterator[Text]:
-    """The results of a check, line by line, and at last whether the program can be learned.
+    """Yield the results of a check line by line; the last says whether the program is learnable.
 
-    `train` is what `curta train` is to be given for it, if anything.
+    `train` is the argument that `curta train` takes for it, if any.
     """
     program, machine = check.program, check.machine
     summary = f": {program.summary}" if program.summary != program.name else ""
@@ -536,7 +536,7 @@ def check_lines(check: ProgramCheck, train: str) -> Iterator[Text]:
 
 
 def _window_lines(check: ProgramCheck) -> Iterator[Text]:
-    """How many windows there are, and what each role sees; advice where they are many."""
+    """Yield the number of windows and what each role sees, with advice if there are many."""
     if check.program.run is None:
         yield Text("  no algorithm: the answer is learned whole, by attention to all tokens")
         return

@@ -444,7 +444,9 @@ def remove_runs(names: Sequence[str], yes: bool) -> int:
         try:
             agreed = click.confirm(f"Remove {listed}? This cannot be undone.", err=True)
         except click.Abort:
-            raise UserError("nobody was there to be asked: --yes removes without asking") from None
+            raise UserError(
+                "cannot ask, as there is no terminal: --yes removes without asking"
+            ) from None
         if not agreed:
             notice("Nothing was removed.")
             return 1

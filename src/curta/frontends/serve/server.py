@@ -179,7 +179,7 @@ def index(request: Request) -> Response:
 
 
 def new_run(request: Request) -> Response:
-    """The playground's form, of the recipe and with the changes that the address names."""
+    """Return the playground's form for the recipe and changes in the address."""
     settings = dict(request.query_params)
     form = playground.form(settings.pop("recipe", "addition"), settings)
     token = request.app.state.trainings.token
@@ -187,12 +187,12 @@ def new_run(request: Request) -> Response:
 
 
 def overlay(request: Request) -> Response:
-    """The curves of several runs in one plot."""
+    """Return the curves of several runs in one plot."""
     return HTMLResponse(render("serve/overlay.html", runs=_chosen(request), place=_place))
 
 
 def together(request: Request) -> Response:
-    """The report of several runs side by side."""
+    """Return the report of several runs side by side."""
     paths = listing.run_folders()
     return _isolated(*(paths[name] for name in _chosen(request)))
 
@@ -214,7 +214,7 @@ def home(request: Request) -> Response:
 
 
 def watched(request: Request) -> Response:
-    """A run as it trains; one that waits in the queue has a page already."""
+    """Return the live page of a run, even of one still in the queue."""
     name, trainings = _name(request), request.app.state.trainings
     row = listing.RunListing(name, None)
     if "/".join(name) not in trainings.jobs or name in listing.run_folders():
@@ -236,7 +236,7 @@ def page(request: Request) -> Response:
 
 
 def metrics(request: Request) -> Response:
-    """What is new of a run; of one that only waits to be begun, how long the queue is."""
+    """Return a run's new metrics, or the length of the queue if it has not started."""
     trainings, name = request.app.state.trainings, "/".join(_name(request))
     job = {"job": trainings.state(name), "ahead": trainings.ahead(name)}
     if _name(request) not in listing.run_folders() and name in trainings.jobs:
@@ -310,7 +310,7 @@ def _name(request: Request) -> listing.Name:
 
 
 def _folder(request: Request) -> Path:
-    """Return the folder of the run that is asked for; HTTPException where none has that name."""
+    """Return the folder of the requested run; raise HTTPException if no run has that name."""
     folder = listing.run_folders().get(_name(request))
     if folder is None:
         raise HTTPException(404)

@@ -35,7 +35,7 @@ TOKENS = 60_000
 """Tokens recorded at each size."""
 
 SECONDS = 5.0
-"""Most seconds of recording at each size, even if it has fewer tokens by then."""
+"""The most seconds of recording at each size, even if too few tokens are recorded by then."""
 
 EXAMPLES = 3
 """Most wrong answers shown."""

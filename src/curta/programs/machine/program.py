@@ -27,7 +27,7 @@ RecordedText = tuple[list[int], int]
 
 Algorithm = Callable[..., None]
 Draw = Callable[..., tuple[int, ...]]
-"""`draw(rng, *digits)`: operands of so many digits each, by a `random.Random`."""
+"""`draw(rng, *digits)`: operands with these numbers of digits, by a `random.Random`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -210,7 +210,7 @@ def find_query(
     return int(places[0]) if len(places) else -1
 
 
-# Distinct windows. They are told apart by a 64-bit hash, and every match is compared cell by cell,
+# Distinct windows. They are matched by a 64-bit hash, and every match is compared cell by cell,
 # so a collision is an error and never a wrong answer.
 
 ODD = np.random.default_rng(0x43757274).integers(0, 1 << 63, 64, np.uint64) * np.uint64(2) + (

@@ -76,7 +76,7 @@ def refused(program: Program, values: Sequence[int]) -> str | None:
 
 
 def number(rng: random.Random, digits: int, base: int = 10) -> int:
-    """Draw a number of exactly so many digits; 0 has one digit."""
+    """Draw a number of exactly `digits` digits; 0 has one digit."""
     return rng.randrange(base ** (digits - 1) if digits > 1 else 0, base**digits)
 
 

@@ -151,7 +151,7 @@ class Closure:
     rows: bool
     """Whether the program writes rows, so that its papers were widened."""
     evidence: dict[str, np.ndarray]
-    """Arrays that show the list to be complete; none where it is not proved to be."""
+    """Arrays that show the list to be complete; none without a proof."""
 
     @property
     def closed(self) -> bool:
@@ -222,7 +222,7 @@ def prove(lister: Lister, seconds: float = SECONDS, rows: bool = True) -> Closur
 
 
 def _steps(lister: Lister) -> frozenset[tuple[int, int]]:
-    """Which tokens follow on which roles."""
+    """Return the pairs of a role and a token that follows it in a recorded text."""
     table = lister.table
     roles = lister.machine.role[table.rows[:, 0]]
     pairs = np.unique(np.stack([roles, table.targets], axis=1), axis=0)
@@ -306,7 +306,7 @@ class Proof:
                 waiting += [key for key, rows in self.lacking.items() if self._listed(rows).any()]
 
     def _live(self) -> dict[int, set[Cell]]:
-        """What cells are seen by a role, now or by one that can follow, from where the pen is."""
+        """Return, by role, the cells seen by it or by a later role, relative to the pen."""
         machine, prompts = self.machine, self.prompts
         near = machine.neighbours(self.lister.windows)
         every = {prompts.role, *(role for role, _ in self.steps)}
@@ -384,7 +384,7 @@ class Proof:
                 raise UnprovableError("a window reaches further than one square")
 
     def _alike(self, token: int) -> int:
-        """The first token of the same role with the same move: their sweeps are made together."""
+        """Return the first token of the same role with the same move: they share their sweeps."""
         machine = self.machine
         if machine.broadcast_mask[machine.role[token], self.axis]:
             return token
@@ -563,7 +563,7 @@ class Proof:
         return tuple(numbers)
 
     def _problem(self, key: Key, word: list[int]) -> Operands | None:
-        """The problem whose paper looks like this before a sweep."""
+        """Return the problem whose paper looks like this before a sweep, None if there is none."""
         waiting: list[tuple[tuple[Key, ...], list[int], list[list[int]]]] = [((key,), word, [])]
         tried = set[tuple[Key, tuple[int, ...]]]()
         while waiting and len(tried) < 100:
@@ -624,8 +624,9 @@ class Proof:
     def _move(
         self, key: Key, token: int, papers: Words
     ) -> tuple[Words, list[Key], frozenset[Cell]]:
-        """What a token does that ends a sweep: the papers and keys of the next one, and which cells
-        are in step then.
+        """Return what follows a token that ends a sweep.
+
+        These are the papers and keys of the next sweep, and the cells that are in step in it.
         """
         machine, letters, cell = self.machine, self.paper.letters, self.paper.cell
         role, (home, offset) = int(machine.role[token]), machine.moves
@@ -684,7 +685,7 @@ class Proof:
         return self.prompts.lines is not None and self.prompts.lines.filled
 
     def _number_columns(self, in_step: Collection[Cell]) -> list[int]:
-        """Where in a letter digits of operands on lines are, and of cells `in_step` with them."""
+        """Return the columns of a letter with digits of operands on lines or of cells `in_step`."""
         lines, columns = self.prompts.lines, self.paper.cell.items()
         return [
             n for cell, n in columns if cell in in_step or (lines and cell[0] == lines.link.cell[0])

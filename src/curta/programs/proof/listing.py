@@ -1,9 +1,9 @@
-"""The list of windows that can occur: from problems of all kinds and sizes, recorded.
+"""List the windows that can occur, by recording problems of all kinds and sizes.
 
-A model that is right on every window that can occur is exact at every length, so the list has to
-be long. `search` looks for problems that bring new windows, as a fuzzer does; `list_windows`
-searches in growing sizes, then draws problems at random and says how likely the next one is to
-hold a window that is not in the list.
+A model that is right on every window that can occur is exact at every length, so the list must be
+long. `search` looks for problems with new windows, as a fuzzer does; `list_windows` searches in
+growing sizes, then draws problems at random and bounds the chance that the next one has a window
+that is not listed.
 """
 
 import math
@@ -23,22 +23,22 @@ from curta.programs.machine.sampling import Drawer, OperandDigits, rare, refused
 from curta.programs.machine.survey import FACTORS
 
 BATCH = 16_000
-"""Tokens that are recorded before one looks for what is new."""
+"""Tokens to record before looking for new windows."""
 
 DELTA = 0.01
-"""How likely a bound on chances may be wrong."""
+"""The probability that a bound on chances is wrong."""
 
 LEAST = 0.1
-"""Least share of each kind of problem in a search: drawn, drawn short, skewed, changed."""
+"""The least share of each kind of problem in a search: drawn, drawn short, skewed, changed."""
 
 Operands = tuple[int, ...]
 
 Brought = tuple[int, int]
-"""How many new windows a problem brought, and with how many tokens."""
+"""The number of new windows that a problem brought, and of its tokens."""
 
 
 class Lister:
-    """Lists the windows of problems in a table, and knows of each a problem in which it occurs."""
+    """Lists the windows of problems in a table, each with a problem in which it occurs."""
 
     def __init__(
         self,
@@ -106,8 +106,8 @@ def search(
         batch = [arms[kind]() for kind in kinds]
         brought = lister.add([drawer.numbers(digits) for digits in batch])
         pool += [digits for digits, (new, _) in zip(batch, brought, strict=True) if new]
-        # New windows per token of each kind, the last batch weighing half: whichever kind brings
-        # most is made most often, and none is ever given up.
+        # New windows per token of each kind, the last batch weighing half: the kind that brings
+        # most is drawn most often, and none is ever given up.
         mixed = []
         for kind, before in enumerate(yields):
             of_kind = [pair for k, pair in zip(kinds, brought, strict=True) if k == kind]
@@ -118,7 +118,7 @@ def search(
 
 
 def _batches(lister: Lister, budget: int) -> Iterator[int]:
-    """How many problems to record next, until the budget is spent or nothing can be recorded."""
+    """Yield how many problems to record next, until `budget` is spent or none can be recorded."""
     begin, stop, idle = lister.tokens, lister.tokens + budget, 0
     yield 16
     while lister.tokens < stop and idle < 100:
@@ -130,22 +130,23 @@ def _batches(lister: Lister, budget: int) -> Iterator[int]:
 
 
 class SearchSummary(NamedTuple):
-    """How the windows of a lister were found."""
+    """How a list of windows was made."""
 
     sizes: list[Sizes]
     drawn: int
-    """How many of the problems, the last ones, were drawn at random, each alike."""
+    """The number of problems drawn at random; they are the last ones."""
     fresh: int
-    """How many of those held a window that no problem before them did."""
+    """The number of those that brought a window."""
     singletons: int
-    """Windows that were seen in one drawn problem alone."""
+    """Windows seen in only one drawn problem."""
 
     @property
     def bound(self) -> float:
-        """A bound on the chance that the next problem holds a window that is not listed.
+        """A bound on the chance that the next problem has a window that is not listed.
 
-        Chernoff's, from how many drawn problems brought something new: lists only grow, so each
-        was at least as likely as the next one to do so. It holds with probability 1 - DELTA.
+        This is Chernoff's bound on the share of drawn problems that brought a window: lists only
+        grow, so each was at least as likely to bring one as the next problem is. It holds with
+        probability 1 - DELTA.
         """
         return chernoff(self.fresh, self.drawn, DELTA)
 
@@ -153,10 +154,10 @@ class SearchSummary(NamedTuple):
 def list_windows(
     lister: Lister, sizes: Sizes, seed: int = 0, budget: int = 1_000_000
 ) -> SearchSummary:
-    """Enters the windows of problems from these sizes up to several times those in a lister.
+    """List windows of problems of these sizes and of several times these sizes.
 
-    Two thirds of the budget go to a search in growing sizes, each of which ends early when a tenth
-    of its share brings nothing new; the rest to problems drawn at random, of all sizes alike.
+    Two thirds of the budget go to a search in growing sizes; a size ends early once a tenth of its
+    share brings nothing new. The rest goes to problems drawn at random, each size equally often.
     """
     rng, table = Random(seed), lister.table
     ranges = [sizes.times(factor) for factor in FACTORS]
@@ -178,7 +179,7 @@ def list_windows(
 
 
 def chernoff(hits: int, draws: int, delta: float) -> float:
-    """The chance that so few hits leave possible: kl(hits / draws, p) = ln(1 / delta) / draws.
+    """Return the largest p that so few hits allow: kl(hits / draws, p) = ln(1 / delta) / draws.
 
     >>> round(chernoff(0, 100, 0.01), 3), round(chernoff(3, 100, 0.01), 3)
     (0.045, 0.112)

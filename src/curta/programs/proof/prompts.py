@@ -411,7 +411,7 @@ class PromptLanguage:
         tokens: dict[Cell, int],
         filled: tuple[bool, bool, bool] | None,
     ) -> ChainStep:
-        """The end of a link, with the operators on the same square."""
+        """Return the end of a link, with the operators on the same square."""
         for link in chain[number + 1 :]:
             number += 1
             if isinstance(link.part, Given) or self.machine.moves.offset[link.first[0], self.axis]:

@@ -201,7 +201,7 @@ class OutOfTime(BaseException):
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in the block after so many seconds, and every second after that."""
+    """Raise OutOfTime in the block after `seconds`, and every second after that."""
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer") or any(signal.getitimer(signal.ITIMER_REAL)):
         yield
