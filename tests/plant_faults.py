@@ -239,7 +239,7 @@ def plant(tree: Path, fault: Fault, tests: list[str], marks: str, limit: float) 
         failed = run_tests(tree, tests, marks, *first, limit=limit) or "none"
         path.write_bytes(source)
         os.utime(path, (time.time() + 5,) * 2)  # or Python takes what it compiled of the fault
-        test = failed.partition(" ")[2]
+        test = failed.partition(" ")[2] if failed.startswith(("FAILED", "ERROR")) else ""
         if not test or not run_tests(tree, [test], marks, *first[:3], limit=limit):
             break
         ignored.append(test)  # it fails without the fault, too
