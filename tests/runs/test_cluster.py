@@ -12,7 +12,7 @@ import pytest
 from curta.config.errors import UserError
 from curta.config.system import release_lock
 from curta.frontends import api
-from curta.runs import cluster
+from curta.runs import cluster, ownership
 from curta.runs.cluster import Cluster, ClusterTask, Job, JobFolder, State, System
 from curta.training import devices
 
@@ -168,7 +168,8 @@ def test_the_seconds_left_follow_from_those_of_the_steps_so_far(
     submitted(folder, "slurm", ClusterTask(("a",), "7_0"))
     folder.update_tries("a", task=0)
     monkeypatch.setattr(cluster, "living", lambda folder, job: {0: "running"})
-    (state,) = cluster.read_states(folder)
+    with ownership.owned(run.folder.path):
+        (state,) = cluster.read_states(folder)
     assert (state.stage, state.step, state.steps, state.seconds_left) == ("training", 4, 10, 9.0)
 
 
