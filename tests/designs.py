@@ -93,6 +93,9 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "coupled waves": written("columns", "coupled-sinusoidal") | BARE | {
         "model__qk_input": "positions", "model__norm": "none", "model__num_layers": 1,
     },
+    "positions alone": written("coupled", "coupled") | BARE | {
+        "model__qk_input": "positions", "model__biases": ["qkv"], "model__num_layers": 1,
+    },
     "position coupling": written("position-coupling", "position-coupling") | {
         "model__activation": "relu", "model__num_recurrences": 2,
         "model__input_injection": "recurrence",
@@ -105,7 +108,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
 SEEDS = {
     "window, two axes": 4, "window, arc": 11, "program, fire": 1, "rope over heads": 1,
     "alibi, learned": 1, "abacus, inside, looped": 7, "residues": 5, "coupled waves": 8,
-    "sinusoidal, norms after alone": 9, "window, norms after": 3,
+    "sinusoidal, norms after alone": 9, "window, norms after": 3, "positions alone": 2,
 }  # fmt: skip
 """Seeds of weights with which a design writes several tokens, where 0 is none."""
 

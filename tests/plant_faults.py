@@ -3,10 +3,11 @@
     python -m tests.plant_faults --faults 60 --seed 0 --out faults.json
 
 A fault is a small change of one expression or statement of src/curta, of the kinds in `KINDS`,
-each as often as the others. It is caught if a test fails that passes without it, or if the tests
-do not end. Quick tests that name the changed module or lie in its folder run; with `--all` all
-others follow, beginning with those at the top of tests; with `--slow` the slow ones run instead.
-With `--out FILE` a later call goes on where this one stopped.
+each as often as the others. The quick suite runs once without faults, and the tests that reach a
+planted statement are noted; then each fault meets the test files that reach it, the nearest first.
+It is caught if a test fails that passes without it, or if the tests do not end. Faults that the
+quick tests miss meet the slow ones in the same way, unless `--quick` is given. With `--out FILE`, a
+later call continues where this one stopped.
 """
 
 import argparse
@@ -133,32 +134,90 @@ def draw(count: int, seed: int) -> list[Fault]:
     return [by_kind[KINDS[number % len(KINDS)]][number // len(KINDS)] for number in range(count)]
 
 
-def tests_of(tree: Path, fault: Fault, everything: bool) -> list[str]:
-    """Return the files of tests for a fault, those that name its module first."""
-    module = fault.file.removeprefix("src/").removesuffix(".py").replace("/", ".")
-    package, _, name = module.rpartition(".")
-    folder = tree / "tests" / Path(fault.file).relative_to("src/curta").parent
-    ranks = {}
-    for path in sorted((tree / "tests").rglob("test_*.py")):
-        text = path.read_text("utf-8")
-        names = module in text or (f"from {package} import" in text and name in text)
-        near = folder in path.parents and folder != tree / "tests"
-        if names or near or everything:
-            ranks[path] = (not names, not near, path.parent != tree / "tests")
-    return [str(path.relative_to(tree)) for path in sorted(ranks, key=ranks.__getitem__)]
+NOTE = """
+import os
+SEEN = set()
+def note(number):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
+    if (number, test) not in SEEN:
+        SEEN.add((number, test))
+        with open(os.path.join({folder!r}, str(number)), "a") as file:
+            file.write(test + "\\n")
+"""
+"""A module of the marked copy. Processes that a test starts inherit its name."""
 
 
-def run_tests(tree: Path, tests: list[str], mark: str, limit: float) -> str:
+def mark(tree: Path, faults: dict[int, Fault]) -> None:
+    """Let the statement of every fault note the test that runs it, in a file by its number."""
+    reached = tree / "reached"
+    shutil.rmtree(reached, ignore_errors=True)
+    reached.mkdir()
+    (tree / "src/curta/_noted.py").write_text(NOTE.format(folder=str(reached)))
+    for file in {fault.file for fault in faults.values()}:
+        module = ast.parse((ROOT / file).read_bytes())
+        lines = {number: fault.line for number, fault in faults.items() if fault.file == file}
+        places = {number: innermost(module, line)[0] for number, line in lines.items()}
+        for number, (statements, statement) in places.items():
+            call = f'__import__("curta._noted", fromlist=["note"]).note({number})'
+            index = next(n for n, other in enumerate(statements) if other is statement)
+            statements.insert(index, ast.parse(call).body[0])
+        (tree / file).write_text(ast.unparse(ast.fix_missing_locations(module)))
+
+
+def innermost(module: ast.Module, line: int) -> tuple[tuple[list[Any], ast.stmt], bool]:
+    """Return the innermost statement at a line with its list, and whether a function has it."""
+    place, within = None, False
+    nodes: list[tuple[ast.AST, bool]] = [(module, False)]
+    while nodes:
+        node, inside = nodes.pop()
+        for _, value in ast.iter_fields(node):
+            for child in value if isinstance(value, list) else [value]:
+                last = getattr(child, "end_lineno", None) or 0
+                if isinstance(child, ast.stmt) and child.lineno <= line <= last:
+                    place, within = (value, child), inside
+                if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                    function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+                    nodes.append((child, inside or function))
+    assert place is not None
+    return place, within
+
+
+def tests_of(tree: Path, faults: dict[int, Fault]) -> dict[int, list[str]]:
+    """Return the files of tests that reach each fault, or all for one that importing runs."""
+    files = sorted((tree / "tests").rglob("test_*.py"))
+    texts = {str(path.relative_to(tree)): path.read_text("utf-8") for path in files}
+    tests = {}
+    for number, fault in faults.items():
+        module = fault.file.removeprefix("src/").removesuffix(".py").replace("/", ".")
+        package, _, name = module.rpartition(".")
+        folder = str(Path("tests", Path(fault.file).relative_to("src/curta").parent)) + "/"
+        ranks = {
+            path: (
+                module not in text and not (f"from {package} import" in text and name in text),
+                not path.startswith(folder) or folder == "tests/",
+                path.count("/") > 1,
+            )
+            for path, text in texts.items()
+        }
+        _, within = innermost(ast.parse((ROOT / fault.file).read_bytes()), fault.line)
+        notes = tree / "reached" / str(number)
+        reached = set(notes.read_text().split("\n")) if notes.exists() else set()
+        paths = [path for path in ranks if path in reached or not within]
+        tests[number] = sorted(paths, key=ranks.__getitem__)
+    return tests
+
+
+def run_tests(tree: Path, tests: list[str], marks: str, *options: str, limit: float) -> str:
     """Return the first test that fails, "too long", or nothing."""
     cache = tree / ".cache"
     for entry in cache.iterdir() if cache.exists() else ():
         if entry.name != "compiled":  # what a fault has written there is not for other faults
             shutil.rmtree(entry)
     paths = os.pathsep.join(map(str, (tree / "src", tree)))
-    command = [sys.executable, "-m", "pytest", *tests, "-m", mark, "-x", "--tb=no"]
+    command = [sys.executable, "-m", "pytest", *tests, "-m", marks, "--tb=no", *options]
     try:
         done = subprocess.run(
-            [*command, "-p", "no:xdist", "-p", "no:cacheprovider"],
+            [*command, "-p", "no:cacheprovider"],
             cwd=tree, env=os.environ | {"PYTHONPATH": paths, "CURTA_CACHE": str(cache)},
             capture_output=True, text=True, timeout=limit,
         )  # fmt: skip
@@ -170,18 +229,22 @@ def run_tests(tree: Path, tests: list[str], mark: str, limit: float) -> str:
     return failed[0].split(" - ")[0] if failed else "pytest itself"
 
 
-def plant(tree: Path, fault: Fault, mark: str, everything: bool, limit: float) -> dict[str, Any]:
+def plant(tree: Path, fault: Fault, tests: list[str], marks: str, limit: float) -> dict[str, Any]:
     """Try one fault in the copy, and take it back."""
     path, source, begun = tree / fault.file, (ROOT / fault.file).read_bytes(), time.monotonic()
-    path.write_bytes(source[: fault.start] + fault.after.encode() + source[fault.end :])
-    failed = run_tests(tree, tests_of(tree, fault, everything), mark, limit)
-    path.write_bytes(source)
-    os.utime(path, (time.time() + 5,) * 2)  # or Python takes what it compiled of the fault
-    if failed.startswith(("FAILED", "ERROR")):
-        test = failed.partition(" ")[2]
-        assert not run_tests(tree, [test], mark, limit), f"{test} fails without a fault"
-    seconds = round(time.monotonic() - begun)
-    return asdict(fault) | {"caught": bool(failed), "by": failed, "seconds": seconds}
+    ignored, failed = list[str](), "" if tests else "none"
+    while failed != "none":
+        path.write_bytes(source[: fault.start] + fault.after.encode() + source[fault.end :])
+        first = ("-x", "-p", "no:xdist", *(f"--deselect={test}" for test in ignored))
+        failed = run_tests(tree, tests, marks, *first, limit=limit) or "none"
+        path.write_bytes(source)
+        os.utime(path, (time.time() + 5,) * 2)  # or Python takes what it compiled of the fault
+        test = failed.partition(" ")[2] if failed.startswith(("FAILED", "ERROR")) else ""
+        if not test or not run_tests(tree, [test], marks, *first[:3], limit=limit):
+            break
+        ignored.append(test)  # it fails without the fault, too
+    seconds, caught = round(time.monotonic() - begun), "" if failed == "none" else failed
+    return asdict(fault) | {"caught by": caught, "files": len(tests), "seconds": seconds}
 
 
 def main() -> None:
@@ -189,29 +252,46 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--all", action="store_true", help="all tests, not the nearest alone")
-    parser.add_argument("--slow", action="store_true", help="slow tests instead of quick ones")
+    parser.add_argument("--quick", action="store_true", help="without the slow tests")
     parser.add_argument("--limit", type=float, default=1200, help="seconds for tests of a fault")
     options = parser.parse_args()
-    faults, results = draw(options.faults, options.seed), []
+    faults = draw(options.faults, options.seed)
+    results: dict[str, dict[str, Any]] = {"not slow": {}, "slow": {}}
+    reaching: dict[str, dict[str, list[str]]] = {}
     if options.out and options.out.exists():
-        results = json.loads(options.out.read_text())["faults"]
+        kept = json.loads(options.out.read_text())
+        results, reaching = kept["suites"], kept["reaching"]
+    caught = lambda: {n for rows in results.values() for n, row in rows.items() if row["caught by"]}
     list_files = ["git", "ls-files", "-co", "--exclude-standard"]
     names = subprocess.check_output(list_files, cwd=ROOT, text=True).splitlines()
     with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
         for name in filter(os.path.isfile, (str(ROOT / name) for name in names)):
-            copied = Path(folder) / Path(name).relative_to(ROOT)
+            copied = tree / Path(name).relative_to(ROOT)
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(name, copied)
-        for fault in faults[len(results) :]:
-            print(f"{fault.file}:{fault.line}: {fault.before!r} -> {fault.after!r}", flush=True)
-            mark = "slow" if options.slow else "not slow"
-            results.append(plant(Path(folder), fault, mark, options.all, options.limit))
-            print(f"    {results[-1]['by'] or 'SURVIVED'}", flush=True)
-            report = {"seed": options.seed, "caught": sum(row["caught"] for row in results)}
-            if options.out:
-                options.out.write_text(json.dumps(report | {"faults": results}, indent=1))
-    print(f"{sum(row['caught'] for row in results)} of {len(results)} faults were caught")
+        commit = ["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "copy"]
+        for words in (["init", "-q"], ["add", "-A"], commit):  # pages of tests name a commit
+            subprocess.run(["git", *words], cwd=tree, check=True)
+        for marks in ("not slow",) if options.quick else ("not slow", "slow"):
+            done = caught() | results[marks].keys()
+            missing = {n: fault for n, fault in enumerate(faults) if str(n) not in done}
+            if missing and not missing.keys() <= {int(n) for n in reaching.get(marks, ())}:
+                mark(tree, missing)
+                run_tests(tree, ["tests"], marks, "-n", "2", "--dist", "worksteal", limit=7200)
+                for fault in missing.values():
+                    (tree / fault.file).write_bytes((ROOT / fault.file).read_bytes())
+                reaching[marks] = {str(n): tests for n, tests in tests_of(tree, missing).items()}
+            for number, fault in missing.items():
+                print(f"{fault.file}:{fault.line}: {fault.before!r} -> {fault.after!r}", flush=True)
+                row = plant(tree, fault, reaching[marks][str(number)], marks, options.limit)
+                results[marks][str(number)] = row
+                print(f"    {row['caught by'] or f'MISSED BY {marks} TESTS'}", flush=True)
+                if options.out:
+                    report = {"seed": options.seed, "caught": len(caught()), "suites": results}
+                    content = report | {"reaching": reaching}
+                    options.out.write_text(json.dumps(content, indent=1) + "\n")
+    print(f"{len(caught())} of {len(faults)} faults were caught")
 
 
 if __name__ == "__main__":

@@ -275,7 +275,7 @@ class Way(NamedTuple):
 OTHERS = [name for name in DESIGNS if not name.startswith("window")]
 NO_TORCH = [
     *("encoder", "window, shared weights", "window, arc", "coupled waves", "residues"),
-    "abacus, inside, looped",  # its fields have no end sign
+    *("abacus, inside, looped", "positions alone"),  # the fields of the first have no end sign
 ]
 NOT_ADDERBOARD = [*OTHERS, "window, two axes"]  # which multiplies
 NOT_ADDERBOARD.remove("coupled waves")

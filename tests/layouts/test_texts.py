@@ -100,3 +100,5 @@ def test_held_out_problems_can_be_put_as_a_program_of_the_users_puts_them(
     recipe = tiny.recipe(program="spaced", **table, evaluation__layouts=["mine"])
     layout, problem = layout_of(recipe), Problem("+", (1, 2))
     assert layout.other("mine").prompt(problem) != layout.prompt(problem)
+    with pytest.raises(UserError, match="unknown other way to write these problems 'addition'"):
+        layout.other("addition")

@@ -68,6 +68,14 @@ def test_parameters_and_multiply_adds_are_those_of_the_program(name: str) -> Non
     assert adds == tokens * sum(row.multiply_adds for row in rows)
 
 
+def test_members_at_their_best_are_kept_beside_those_at_their_last() -> None:
+    weights = {}
+    for keep in ("last", "best"):
+        recipe = tiny.with_encoding("nope", training__keep=keep, training__validate_every=1)
+        weights[keep] = model_cost.estimate(recipe, members=2).weights
+    assert weights["best"] * 3 == weights["last"] * 4
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

@@ -11,7 +11,8 @@ import pytest
 
 from curta.config.errors import UserError
 from curta.config.system import release_lock
-from curta.runs import cluster
+from curta.frontends import api
+from curta.runs import cluster, ownership
 from curta.runs.cluster import Cluster, ClusterTask, Job, JobFolder, State, System
 from curta.training import devices
 
@@ -153,6 +154,23 @@ def test_how_a_run_stands(
     assert first() == ("cancelled" if no_turn else expected)
     monkeypatch.setattr(JobFolder, "is_finished", lambda self, name: True)
     assert first() == "finished"
+
+
+def test_the_seconds_left_follow_from_those_of_the_steps_so_far(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = api.begin("addition", 1, "a", {"training.steps": 10})
+    run.folder.update(status="training")
+    run.folder.metrics.write_text(
+        '{"step": 4, "member": 0, "loss": 1.0, "exact_match": 0.5, "seconds": 6.0}\n'
+    )
+    folder = JobFolder(runs_folder / "a")
+    submitted(folder, "slurm", ClusterTask(("a",), "7_0"))
+    folder.update_tries("a", task=0)
+    monkeypatch.setattr(cluster, "living", lambda folder, job: {0: "running"})
+    with ownership.owned(run.folder.path):
+        (state,) = cluster.read_states(folder)
+    assert (state.stage, state.step, state.steps, state.seconds_left) == ("training", 4, 10, 9.0)
 
 
 def test_a_task_that_is_gone_has_the_last_word(tmp_path: Path) -> None:
