@@ -44,8 +44,8 @@ class FirstError:
 
 
 @dataclass(frozen=True)
-class WrongAnswer:
-    """A problem on which a member made an error."""
+class MemberAnswer:
+    """A problem, and a member's answer to it."""
 
     problem: str
     """The problem, such as `12+34`."""
@@ -55,22 +55,20 @@ class WrongAnswer:
     """The member's answer; None if its text holds no valid answer."""
     member: int
     """The number of the member."""
+
+
+@dataclass(frozen=True)
+class WrongAnswer(MemberAnswer):
+    """A problem on which a member made an error."""
+
     first_error: FirstError
     """Where the text goes wrong."""
 
 
 @dataclass(frozen=True)
-class Example:
+class Example(MemberAnswer):
     """A problem, and the whole text that a member wrote."""
 
-    problem: str
-    """The problem, such as `12+34`."""
-    truth: str
-    """The correct answer."""
-    answer: str | None
-    """The member's answer; None if its text holds no valid answer."""
-    member: int
-    """The number of the member."""
     text: str
     """What the member wrote."""
     first_error: FirstError | None

@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curta.evaluation.statistics import range_of
 from curta.probes.pictures import heat
 from curta.report import figures
 from curta.report.compared import ComparisonData, RangeCurve, evaluated_sizes, members_by_digits
-from curta.report.summary import by_step, range_of
+from curta.report.summary import by_step
 from curta.runs.info import ComparisonRow
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from markupsafe import Markup
 
 from curta.config import table
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
+from curta.evaluation.statistics import Range
 from curta.probes.tokens import PLANES
 from curta.programs.machine import drawing
 from curta.report import summary
 from curta.report.figures import BANDS, DESCRIPTIONS
-from curta.report.summary import Range
 
 if TYPE_CHECKING:
     from jinja2 import Environment

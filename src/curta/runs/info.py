@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from curta.config.task import Span
 from curta.evaluation.results import SliceResult, SliceSummary, SummaryStatistics, UnevaluatedSize
-from curta.evaluation.statistics import round_share
+from curta.evaluation.statistics import range_of, round_share
 from curta.programs.user.userfiles import KeptFile
 
 Stage = Literal["training", "evaluating", "certifying", "reporting"]
@@ -197,7 +196,8 @@ def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
     finite = [value for value in members if value is not None]
     if not finite:
         return SummaryStatistics(members)
-    return SummaryStatistics(members, round_share(median(finite)), min(finite), max(finite))
+    middle, low, high = range_of(finite)
+    return SummaryStatistics(members, round_share(middle), low, high)
 
 
 def slice_summary(row: SliceResult) -> SliceSummary:
