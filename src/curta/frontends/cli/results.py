@@ -122,7 +122,8 @@ def find_recipe(
 
     Unless it is `checked`, fields need not fit together, and JAX is not needed.
     """
-    is_run, is_recipe = name in folders.existing(), name in shipped_names()
+    is_recipe = name in shipped_names()
+    is_run = name in folders.existing() or (folders.root() / name / "run.json").exists()
     if is_run and is_recipe:
         path = shlex.quote(str(folders.root() / name))
         click.echo(f"This is the recipe. For the run: curta show {path}", err=True)
