@@ -232,7 +232,7 @@ class Evaluation:
     """The result of an evaluation, as saved in `evaluation.json`."""
 
     FORMAT: ClassVar[int] = 3
-    REMEDY: ClassVar[str] = "evaluate it anew"
+    REMEDY: ClassVar[str] = "evaluate it again"
 
     seed: int
     """The seed from which the problems were drawn."""
@@ -450,7 +450,7 @@ class Certificate:
     """A certificate, as saved in `certificate.json`: every member on every known window."""
 
     FORMAT: ClassVar[int] = 3
-    REMEDY: ClassVar[str] = "certify it anew"
+    REMEDY: ClassVar[str] = "certify it again"
 
     grade: Literal["closed", "saturated"]
     """`closed` if the list of windows is proved complete, for problems of any length; `saturated`

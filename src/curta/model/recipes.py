@@ -62,7 +62,7 @@ NEEDS = {
         lambda r: not r.programs and not any(t.values for t in r.tasks),
     ),
     "task.special_until": Need(
-        "problems drawn anew in every step: a layout, no program, and no task.rows",
+        "fresh problems in every step: a layout, no program, and no task.rows",
         lambda r: not r.programs and not any(t.rows for t in r.tasks),
     ),
     "task.smallest_of": Need(

@@ -214,7 +214,7 @@ class ProbeTable:
     """The result of a probe, as saved in probes/NAME.json: a table, and a picture as data."""
 
     FORMAT: ClassVar[int] = 2
-    REMEDY: ClassVar[str] = "put the probe anew"
+    REMEDY: ClassVar[str] = "run the probe again"
 
     probe: str
     """The name of the probe."""

@@ -66,7 +66,7 @@ class RunInfo:
     """The state of a run, as saved in `run.json`: `run.folder.read_info()`."""
 
     FORMAT: ClassVar[int] = 5
-    REMEDY: ClassVar[str] = "train it anew"
+    REMEDY: ClassVar[str] = "train it again"
 
     name: str
     """The name of the run."""
@@ -255,7 +255,7 @@ class ComparisonResults:
     """The entries of a comparison and their results so far, as saved in `comparison.json`."""
 
     FORMAT: ClassVar[int] = 3
-    REMEDY: ClassVar[str] = "compare it anew"
+    REMEDY: ClassVar[str] = "compare it again"
 
     name: str
     """The name of the comparison."""
