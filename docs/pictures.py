@@ -1,7 +1,8 @@
 """Makes the pictures of README and docs: `make pictures`.
 
-Most are drawn from docs/results; the others show the run `pictures-addition` in the runs folder,
-which is trained if it is not there. `python -m docs.pictures learning page` makes two.
+Most are drawn from docs/results; `structure` is measured in the source. The others show the run
+`pictures-addition` in the runs folder, which is trained if it is not there. `python -m
+docs.pictures learning page` makes two.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
@@ -25,7 +27,7 @@ from curta.config.table import decimal
 from curta.probes.pictures import Heat
 from curta.report import figures
 from curta.report.comparison_figures import PhaseMap, draw_map
-from curta.report.figures import style
+from curta.report.figures import ALERT, INK, MUTED, style
 from docs import grokking, ladder, plots, price, profiling, sizes, spaced
 from docs.evidence import RESULTS, ROOT
 from docs.shared import finished
@@ -164,6 +166,97 @@ def calculating() -> bytes:
     return buffer.getvalue()
 
 
+FOLDERS = {
+    "config": "recipe fields", "problems": "drawn, with truth",
+    "programs": "traces, windows,\nproofs", "layouts": "texts as arrays",
+    "model": "the transformer", "training": "one step,\nmany members",
+    "evaluation": "exact match,\ncertificates", "runs": "folders, resuming",
+    "probes": "inside a model", "report": "pages, figures", "export": "other tools",
+    "frontends": "Python, CLI, server",
+}  # fmt: skip
+"""The folders of the package, in the order of their imports, and what is in them."""
+
+Tile = tuple[str, float, float, float, float]
+"""The name of a file, and the left, top, width and height of its place."""
+
+
+def source_files(folder: str) -> dict[str, int]:
+    """Return the lines of each file of a folder of the package, the longest first."""
+    place = Path(curta.__file__).parent / folder
+    lines = {
+        path.relative_to(place).as_posix().removesuffix(".py"): len(path.read_bytes().splitlines())
+        for suffix in ("py", "js")
+        for path in place.rglob(f"*.{suffix}")
+        if path.name != "__init__.py"
+    }
+    return dict(sorted(lines.items(), key=lambda item: (-item[1], item[0])))
+
+
+def tiles(files: dict[str, int], x: float, y: float, width: float, height: float) -> Iterator[Tile]:
+    """Yield the place of each file in a rectangle; areas are as the numbers of lines."""
+    if len(files) == 1:
+        yield next(iter(files)), x, y, width, height
+        return
+    total, until = sum(files.values()), list(itertools.accumulate(files.values()))
+    half = min(range(1, len(files)), key=lambda count: abs(2 * until[count - 1] - total))
+    share, items = until[half - 1] / total, list(files.items())
+    w, h = (share * width, height) if width > 3 * height else (width, share * height)
+    yield from tiles(dict(items[:half]), x, y, w, h)
+    if width > 3 * height:
+        yield from tiles(dict(items[half:]), x + w, y, width - w, height)
+    else:
+        yield from tiles(dict(items[half:]), x, y + h, width, height - h)
+
+
+def structure() -> Figure:
+    """Draw the files of each folder, as large as they are, and what imports what; in inches."""
+    left, right, gap, lines_of_inch = 1.22, 4.94, 0.055, 6_300
+    files = {folder: source_files(folder) for folder in FOLDERS}
+    heights = {folder: sum(of.values()) / lines_of_inch for folder, of in files.items()}
+    bottom = sum(heights.values()) + gap * len(files)
+    with style():
+        figure = Figure(figsize=(figures.WIDTH, bottom))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, figures.WIDTH), ylim=(bottom, 0))
+        axes.axis("off")
+        y, middles = gap / 2, dict[str, float]()
+        for folder, words in FOLDERS.items():
+            middle = middles[folder] = y + heights[folder] / 2
+            look: Any = {"ha": "right", "va": "bottom", "fontsize": 8, "weight": "bold"}
+            axes.text(left - 0.08, middle, folder, color=INK, **look)
+            look = {"ha": "right", "va": "top", "fontsize": 6}
+            axes.text(left - 0.08, middle + 0.02, words, color=MUTED, **look)
+            for tile in tiles(files[folder], left, y, right - left, heights[folder]):
+                draw_tile(axes, tile)
+            y += heights[folder] + gap
+        arrow = {"arrowstyle": "-|>", "linewidth": 0.8, "mutation_scale": 6, "shrinkA": 0}
+        for place, later in enumerate(("probes", "report", "export")):
+            begin, end = middles["runs"] + 0.05 * (place - 1), middles[later]
+            curve = {"color": ALERT, "connectionstyle": f"arc3,rad={0.14 * place - 0.45}"}
+            axes.annotate("", (right + 0.02, end), (right + 0.02, begin), arrowprops=arrow | curve)
+        axes.annotate("", (0.07, 0), (0.07, bottom), arrowprops=arrow | {"color": MUTED})
+        look = {"rotation": 90, "va": "center", "fontsize": 6.5, "color": MUTED}
+        axes.text(0.14, bottom / 2, "imports", **look)
+    return figure
+
+
+def draw_tile(axes: Any, tile: Tile) -> None:
+    """Draw a file, with as much of its name as there is room for."""
+    name, x, y, width, height = tile
+    colour = "#fbead6" if name.endswith(".js") else "#dfebf7"
+    axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, edgecolor="w", linewidth=0.7))
+    last = name.rpartition("/")[2]
+    for text, size in (
+        (name, 6.5), (name, 5.5), (name.replace("/", "/\n"), 5.5), (last, 5.5), (last, 4.6),
+    ):  # fmt: skip
+        lines = text.split("\n")
+        fits = max(map(len, lines)) * size * 0.0079 < width
+        if fits and len(lines) * size / 65 < height:
+            look: Any = {"ha": "center", "va": "center", "linespacing": 1, "color": INK}
+            axes.text(x + width / 2, y + height / 2, text, fontsize=size, **look)
+            return
+
+
 BROWSER: dict[str, Callable[[], bytes]] = {
     "learning": lambda: drawn("learning"),
     "lengths": lambda: drawn("lengths"),
@@ -173,6 +266,9 @@ BROWSER: dict[str, Callable[[], bytes]] = {
     "calculating": calculating,
 }
 """Pictures that Chromium draws of a run."""
+
+SOURCE = "source"
+"""In place of a file of results: the names of the package's files."""
 
 DRAWN: dict[str, tuple[str, Callable[[], Figure]]] = {
     "encodings": ("encodings", encodings),
@@ -187,14 +283,16 @@ DRAWN: dict[str, tuple[str, Callable[[], Figure]]] = {
     )),
     "grokking": ("grokking", lambda: grokking.draw(RESULTS)),
     "findings": ("findings", lambda: plots.findings(RESULTS.read("findings"))),
+    "structure": (SOURCE, structure),
 }  # fmt: skip
 """The file of results that a picture is drawn of, and of nothing else: it carries its digest."""
 
 
 def digest(file: str) -> str:
-    """Return that of the numbers of docs/results/FILE.json, whenever they were measured."""
-    numbers = json.dumps(RESULTS.read(file), sort_keys=True)
-    return hashlib.sha256(numbers.encode()).hexdigest()
+    """Return that of the numbers of docs/results/FILE.json, or of the names of source files."""
+    source = {folder: sorted(source_files(folder)) for folder in FOLDERS}
+    content = source if file == SOURCE else RESULTS.read(file)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def small(image: bytes, file_digest: str = "") -> bytes:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests import typecheck
+from tests import UNOPTIMISED, typecheck
 
 # A shell's background jobs ignore Ctrl-C, and so would the commands that the tests start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -31,13 +31,7 @@ os.environ.setdefault("CURTA_CORES", "2")
 for name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR"):
     os.environ.pop(name, None)  # tables are printed alike in every terminal
 
-# Nearly all of the time went to XLA, on thousands of programs that run once. It makes the same of
-# them seven times as fast where it does not optimise; XLA_FLAGS= asks for programs as users have.
-UNOPTIMISED = (
-    "--xla_backend_optimization_level=0",
-    "--xla_cpu_use_fusion_emitters=false",
-    "--xla_cpu_parallel_codegen_split_count=1",
-)
+# XLA_FLAGS= asks for programs as users have.
 os.environ.setdefault("XLA_FLAGS", " ".join(UNOPTIMISED))
 if ISA:
     os.environ["XLA_FLAGS"] += f" --xla_cpu_max_isa={ISA}"

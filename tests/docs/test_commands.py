@@ -15,7 +15,7 @@ import pytest
 from curta.config import recipe
 from curta.config.sections import EvaluationSettings
 from curta.frontends.cli import arguments, cli
-from curta.frontends.cli.commands import ACTIVATIONS, evaluation_changes
+from curta.frontends.cli.commands import evaluation_changes
 from curta.model import recipes
 from curta.probes import options
 from curta.probes.inside.interventions import HOWS
@@ -80,7 +80,7 @@ def look_up(command: str, params: dict[str, Any]) -> None:
             recipe.changed_evaluation(EvaluationSettings(), evaluation_changes(settings))
         case "probe":
             _, probe, *_ = *names, ""
-            if probe == ACTIVATIONS:
+            if probe == arguments.ACTIVATIONS:
                 assert set(settings) <= {"sites", "seed", *HOWS}
             elif probe and not probe.endswith(".py"):
                 assert set(settings) <= {option for option, *_ in options(probe)}

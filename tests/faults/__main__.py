@@ -12,17 +12,11 @@ import sys
 import time
 
 from docs import evidence
+from tests import UNOPTIMISED
 
 COUNTS = {"kills": 200, "damage": 1_000, "malformed": 5_000, "power": 200}
 
 SEED = 1
-
-UNOPTIMISED = (
-    "--xla_backend_optimization_level=0",
-    "--xla_cpu_use_fusion_emitters=false",
-    "--xla_cpu_parallel_codegen_split_count=1",
-)
-"""As in the ordinary suite: programs are compiled in a seventh of the time."""
 
 
 def main(words: list[str]) -> int:

@@ -109,6 +109,21 @@ def test_a_line_is_a_problem_or_is_refused_in_one_line(word: str, rest: str) -> 
         assert found.operands == tuple(map(int, re.findall("[0-9]+", line)))
 
 
+@pytest.mark.parametrize(
+    ("operator", "line", "hint"),
+    [
+        ("+", "-3+4", "operands are whole numbers from 0 up, such as 12+34"),
+        ("-", "3--4", "operands are whole numbers from 0 up, such as 12-34"),
+        ("*", "12*", "an operand is missing; write a problem such as 12*34"),
+        ("+ mod 97", "12", "an operator is missing; write a problem such as 96+48 mod 97"),
+        ("copy", "974", "the name of the operation is missing; write a problem such as copy 123"),
+    ],
+)
+def test_hints_are_of_the_operators_that_are_known(operator: str, line: str, hint: str) -> None:
+    with pytest.raises(UserError, match=f"{re.escape(hint)}$"):
+        parse(line, [operator])
+
+
 def test_the_longest_operand_is_accepted_and_one_more_digit_is_not() -> None:
     nines = "9" * DIGITS
     assert parse(f"{nines}+1").truth == 10**DIGITS

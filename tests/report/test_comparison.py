@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from curta.report.compared import read_comparison
+from curta.report.comparison_figures import against
 from curta.report.page import write_comparison, write_together
 from curta.report.rendering import PagePart
 
@@ -125,3 +126,16 @@ def test_of_a_named_evaluation_only_its_own_problems_are_shown(tmp_path: Path) -
         cells = Page(path.read_text(encoding="utf-8")).rows
         start = cells.index(["Entry", "Problems", "Trained", "Held out", "Gap"])
         assert cells[start + 1] == ["plain", "+, 0..99", "100.0", *told]
+
+
+def test_the_legend_of_swept_values_says_what_the_marks_are(folder: Path) -> None:
+    compared = read_comparison(folder)
+    widths = [
+        replace(row, changes={"model.width": 2**number})
+        for number, row in enumerate(compared.results.rows)
+    ]
+    figure = against(
+        replace(compared, results=replace(compared.results, rows=widths)), "model.width", []
+    )
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["median", "a member", "least to greatest"]

@@ -44,8 +44,8 @@ class FirstError:
 
 
 @dataclass(frozen=True)
-class WrongAnswer:
-    """A problem on which a member made an error."""
+class MemberAnswer:
+    """A problem, and a member's answer to it."""
 
     problem: str
     """The problem, such as `12+34`."""
@@ -55,22 +55,20 @@ class WrongAnswer:
     """The member's answer; None if its text holds no valid answer."""
     member: int
     """The number of the member."""
+
+
+@dataclass(frozen=True)
+class WrongAnswer(MemberAnswer):
+    """A problem on which a member made an error."""
+
     first_error: FirstError
     """Where the text goes wrong."""
 
 
 @dataclass(frozen=True)
-class Example:
+class Example(MemberAnswer):
     """A problem, and the whole text that a member wrote."""
 
-    problem: str
-    """The problem, such as `12+34`."""
-    truth: str
-    """The correct answer."""
-    answer: str | None
-    """The member's answer; None if its text holds no valid answer."""
-    member: int
-    """The number of the member."""
     text: str
     """What the member wrote."""
     first_error: FirstError | None
@@ -234,7 +232,7 @@ class Evaluation:
     """The result of an evaluation, as saved in `evaluation.json`."""
 
     FORMAT: ClassVar[int] = 3
-    REMEDY: ClassVar[str] = "evaluate it anew"
+    REMEDY: ClassVar[str] = "evaluate it again"
 
     seed: int
     """The seed from which the problems were drawn."""
@@ -452,7 +450,7 @@ class Certificate:
     """A certificate, as saved in `certificate.json`: every member on every known window."""
 
     FORMAT: ClassVar[int] = 3
-    REMEDY: ClassVar[str] = "certify it anew"
+    REMEDY: ClassVar[str] = "certify it again"
 
     grade: Literal["closed", "saturated"]
     """`closed` if the list of windows is proved complete, for problems of any length; `saturated`

@@ -4,7 +4,7 @@ All intervals have a confidence of 95 %, and are None with too few seeds. SciPy 
 import, so it is imported on first use.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist, fmean, median, stdev
@@ -23,6 +23,20 @@ TO_DEVIATE, TO_DRAW = 3, 5
 With three seeds, one resample in 27 is three times the smallest, so the interval is the range;
 with few seeds it is too narrow.
 """
+
+
+class Range(NamedTuple):
+    """Median, minimum and maximum over members."""
+
+    median: float
+    min: float
+    max: float
+
+
+def range_of(values: Iterable[float]) -> Range:
+    """Return median, minimum and maximum."""
+    every = list(values)
+    return Range(median(every), min(every), max(every))
 
 
 class Interval(NamedTuple):

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curta.config.errors import Registry, UserError
-from curta.runs import folders, ownership
+from curta.runs import checkpoints, folders, metrics, ownership
 from curta.runs.folders import Folder
-from curta.runs.info import Origin
+from curta.runs.info import Origin, slice_summary
 
 if TYPE_CHECKING:
     from curta.export.base import Exporter
@@ -31,8 +31,6 @@ def write(run: "Run", to: str, out: Path | None = None, member: int = 0) -> Path
     """
     EXPORTERS.check(to)
     from curta.export.base import Exported
-    from curta.runs import metrics
-    from curta.runs.info import slice_summary
 
     exporter = EXPORTERS[to]
     reason = exporter.refuse(run.recipe)
@@ -61,7 +59,6 @@ def import_run(form: str, path: Path, name: str | None = None) -> Folder:
 
     from curta.export.huggingface import HuggingFace
     from curta.model.transformer import parameters
-    from curta.runs import checkpoints
     from curta.training import devices, trainer
 
     devices.configure()

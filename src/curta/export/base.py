@@ -25,8 +25,6 @@ from curta.layouts import Layout, ShapeBounds
 from curta.layouts.program import ProgramLayout
 from curta.model.transformer import Transformer
 from curta.problems import task_sizes
-from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem
 from curta.problems.sizes import Sizes
 from curta.problems.tasks import as_size
 from curta.programs.machine import store
@@ -172,26 +170,6 @@ def limits(model: Transformer) -> dict[str, int]:
         "highest_coordinate": bisect_left(sizes, True, key=lambda size: too_large(1, size)),
     }
     return {name: size for name, size in most.items() if size < MOST}
-
-
-def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
-    """Return a sentence for each pattern of prompts of a layout, by regular expression.
-
-    A program's prompts are checked as operands, and have no pattern.
-    """
-    from curta.export.huggingface.asking_curta import takes  # its package imports this module
-
-    rules: dict[str, str] = {}
-    if isinstance(layout, ProgramLayout):
-        return rules
-    for operator, room in rooms.items():
-        pattern = layout.prompt_pattern(operator, room.digits, room.operands)
-        if pattern is not None:
-            least = OPERATIONS[operator].least
-            example = layout.prompt(Problem(operator, (12, 34, 56, 78)[:least]))
-            sentence = takes(operator, [10] * least, room.operands, room.digits)
-            rules[pattern] = f"{sentence}, such as {example}"
-    return rules
 
 
 # What formats have in common.

@@ -39,7 +39,7 @@ from curta.layouts.texts import layout_of
 from curta.problems import task_sizes, tasks
 from curta.problems.arithmetic import NumberBatch
 from curta.problems.operations import OPERATIONS
-from curta.problems.problem import Problem, answer_text, widths
+from curta.problems.problem import Problem, answer_text
 from curta.problems.problem_table import fingerprint
 from curta.programs.machine import sampling, store
 from curta.report.rendering import render_text
@@ -340,16 +340,8 @@ def beyond(task: Task, layout: Layout, settings: EvaluationSettings) -> Iterator
         for slice_name in slices(layout, task.operator):
             selection = (slice_name, size, settings.count, settings.seed)
             every = drawn(layout, task.operator, *selection)
-            if larger := [problem for problem in every if larger_than_trained(task, problem)]:
+            if larger := [each for each in every if task_sizes.larger_than_trained(task, each)]:
                 yield larger
-
-
-def larger_than_trained(task: Task, problem: Problem) -> bool:
-    """Return whether training can never draw the problem, since it is too large."""
-    if task.values:
-        return max(problem.operands) > task.values[1]
-    sizes = itertools.zip_longest(widths(problem), task_sizes.widest(task), fillvalue=0)
-    return any(width > most for width, most in sizes)
 
 
 def _source(

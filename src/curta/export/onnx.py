@@ -30,7 +30,8 @@ from jaxtyping import Array, Float, Int
 from curta.config import files
 from curta.config.errors import optional_module
 from curta.config.recipe import dump
-from curta.export.base import Exported, Exporter, limits, machine_data, prompt_rules, rooms
+from curta.export.base import Exported, Exporter, limits, machine_data, rooms
+from curta.export.huggingface.tokenizer import prompt_rules
 from curta.layouts import Layout, ShapeBounds, TokenPositions
 from curta.model.inspection import all_logits
 from curta.model.layers import KVHeads, Logits, Tokens

@@ -1,1 +1,1 @@
-"""The ways in: Python (`api`, `run`), the command line (`cli`), a server (`serve`)."""
+"""The ways in: Python (`api`), the command line (`cli`), a server (`serve`)."""

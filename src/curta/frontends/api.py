@@ -16,6 +16,7 @@ from curta.config.table import Table
 from curta.export.formats import format_named
 from curta.model import recipes
 from curta.probes.base import ProbeTable
+from curta.programs.user.run_snapshot import refusal
 from curta.report.rendering import Rows
 from curta.report.tables import of_comparison, of_run
 from curta.runs import comparison_spec, folders, ownership, trackers
@@ -205,7 +206,6 @@ def extend(run: str, steps: int, trust: bool = False) -> "Run":
     """
     loaded, steps = load(run, trust=trust), operator.index(steps)
     from curta.model import model_cost
-    from curta.programs.user.run_snapshot import refusal
     from curta.runs import life
     from curta.training import processes, trainer
 

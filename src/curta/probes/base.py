@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from jaxtyping import Float
 from curta.config import typed
 from curta.config.errors import UserError
 from curta.config.limits import INT32, PROBLEMS
+from curta.evaluation.statistics import Range, range_of
 from curta.probes.pictures import Panel, Picture
 from curta.runs.folders import Folder
 
@@ -198,15 +198,15 @@ class TaskProbe(Probe):
         return Finding.of(rows, self.shows, panels, tuple(notes))
 
 
-def summary_statistics(values: Sequence[float] | Shares | None) -> Row:
+def summary_columns(values: Sequence[float] | Shares | None) -> Row:
     """Return median, minimum and maximum over the members, and each member's value.
 
     All are None if the model has no positions for the problems.
     """
     if values is None:
-        return dict.fromkeys(("median", "min", "max", "members"))
-    every = [round(float(value), 6) for value in values]
-    return {"median": median(every), "min": min(every), "max": max(every), "members": every}
+        return dict.fromkeys((*Range._fields, "members"))
+    members = [round(float(value), 6) for value in values]
+    return {**range_of(members)._asdict(), "members": members}
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class ProbeTable:
     """The result of a probe, as saved in probes/NAME.json: a table, and a picture as data."""
 
     FORMAT: ClassVar[int] = 2
-    REMEDY: ClassVar[str] = "put the probe anew"
+    REMEDY: ClassVar[str] = "run the probe again"
 
     probe: str
     """The name of the probe."""

@@ -32,7 +32,7 @@ from curta.probes.base import (
     TaskProbe,
     option,
     seed_option,
-    summary_statistics,
+    summary_columns,
 )
 from curta.probes.pictures import Panel, by_member, heat, lines
 from curta.problems import task_sizes
@@ -54,7 +54,7 @@ def exact_match_rows(
     """Return a row for each sample, whose key has the values of the columns `names`."""
     shares = subject.shares(list(samples.values()))
     return [
-        dict(zip(names, key, strict=True)) | {"problems": len(sample)} | summary_statistics(share)
+        dict(zip(names, key, strict=True)) | {"problems": len(sample)} | summary_columns(share)
         for (key, sample), share in zip(samples.items(), shares, strict=True)
     ]
 
@@ -73,7 +73,7 @@ class SingleDigits(TaskProbe):
     def examine_task(self, subject: Subject, task: Task) -> TaskFinding:
         sample = answerable(task, product(TEN, TEN))
         correct = subject.exact_match(sample)
-        row: Row = {"problems": len(sample), **summary_statistics(correct.mean(axis=1))}
+        row: Row = {"problems": len(sample), **summary_columns(correct.mean(axis=1))}
         row["missed"] = [str(sample[at]) for at in np.flatnonzero(~correct.all(axis=0))]
         shares = dict(zip((p.operands for p in sample), correct.mean(axis=0).tolist(), strict=True))
         values = [[shares.get((first, second)) for second in TEN] for first in TEN]
@@ -115,7 +115,7 @@ class Commutativity(TaskProbe):
                 shares["right"] = [fmean(map(eq, member, truths)) for member in agreed]
             for name, share in shares.items():
                 row = {"digits": digits, "pairs": len(sample), "answers": name}
-                rows.append(row | summary_statistics(share))
+                rows.append(row | summary_columns(share))
         names = [f"{row['digits']} digits: {row['answers']}" for row in rows]
         panel = by_member(f"{task.operator}: share of pairs", names, rows, subject.members)
         return TaskFinding(rows, [panel])
@@ -390,7 +390,7 @@ class Recurrences(TaskProbe):
                     shares = scores.exact_match.mean(axis=1)
                     perplexity = round(float(np.median(np.exp(scores.loss))), 3)
                 row = {"digits": digits, "recurrences": num_recurrences, "problems": len(sample)}
-                mine.append(row | summary_statistics(shares) | {"perplexity": perplexity})
+                mine.append(row | summary_columns(shares) | {"perplexity": perplexity})
             title, members = f"{task.operator} at {sized(digits)}", len(subject.members)
             panels.append(lines(title, "recurrences", "recurrences", mine, members))
             rows += mine

@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from curta.probes.attention import role_masks
-from curta.probes.base import Row, TaskFinding, TaskProbe, option, seed_option, summary_statistics
+from curta.probes.base import Row, TaskFinding, TaskProbe, option, seed_option, summary_columns
 from curta.probes.pictures import Panel, lines
 from curta.problems.numerals import to_text
 from curta.problems.problem import Problem
@@ -88,7 +88,7 @@ class Counterfactual(TaskProbe):
 
         def add(effect: str, at: int | str, cases: Bool[np.ndarray, "members asked"]) -> None:
             row: Row = {"effect": effect, "at": at, "asked": cases.shape[1]}
-            rows.append(row | summary_statistics(cases.mean(axis=1)))
+            rows.append(row | summary_columns(cases.mean(axis=1)))
 
         sample, rng = subject.sample(task, self.count, self.seed), Random(self.seed)
         changes = [change for p in sample for change in random_changes(p, layout, rng)]

@@ -31,7 +31,7 @@ from curta.probes.base import (
     TaskProbe,
     option,
     seed_option,
-    summary_statistics,
+    summary_columns,
 )
 from curta.probes.pictures import Panel, by_two
 from curta.problems import task_sizes
@@ -107,7 +107,7 @@ class Linear(TaskProbe):
                     "into": place,
                     "asked": int((~fit).sum()),
                     "majority": round(max(common, 1 - common), 6),
-                    **summary_statistics(right),
+                    **summary_columns(right),
                     "control": round(float(np.median(control)), 6),
                     "selectivity": round(float(np.median(right - control)), 6),
                 })  # fmt: skip

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from curta.config.errors import UserError
-from curta.probes.base import Finding, Probe, Row, option, summary_statistics
+from curta.probes.base import Finding, Probe, Row, option, summary_columns
 from curta.probes.inside.interventions import Intervention
 from curta.probes.pictures import by_two
 from curta.problems.problem import Problem
@@ -76,7 +76,7 @@ class Patching(Probe):
                 row: Row = {"part": name, "position": place}
                 row["token"] = layout.characters[int(whole.text.tokens[0, place])]
                 row["role"] = layout.roles[int(whole.roles[0, place])].name
-                rows.append(row | summary_statistics(effect))
+                rows.append(row | summary_columns(effect))
 
         panel = by_two(f"{target} patched from {source}", rows, "part", "position", "token")
         panel["columns"] = [row["token"] for row in rows[:positions]]

@@ -183,6 +183,7 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
     hinted = [OPERATIONS[symbol] for symbol in operators if symbol in OPERATIONS]
     hinted = hinted or [operation for operation in OPERATIONS.values() if operation.on_device]
     examples = ", ".join(operation.example for operation in hinted)
+    example = next((o for o in hinted if o.symbol in text), hinted[0]).example
     if not text:
         return f"there is nothing; write a problem such as {examples}"
     if grouped := re.search(r"(?<![0-9])[0-9]+(?:,[0-9]{3})+\b", text):
@@ -193,7 +194,7 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
         pointed = f"; with a point there is {' or '.join(compound)}" if compound else ""
         return f"numbers are whole, written as 1234{pointed}"
     if re.search(r"(^|[-+*/%<]\s*)-\s*[0-9]", text):
-        return "operands are whole numbers from 0 up, such as 12-34"
+        return f"operands are whole numbers from 0 up, such as {example}"
     operands = re.sub(pattern, " ", text)
     if "/" in operands:
         return "'/' is not an operator: did you mean '//'?"
@@ -202,9 +203,11 @@ def _complaint(text: str, operators: Collection[str]) -> str | None:
         reason = f"neither a digit nor an operator ({infixes})" if infixes else "not a digit"
         return f"{quoted(' '.join(unexpected))} is {reason}; write a problem such as {examples}"
     if not re.search(pattern, text):
+        if all(operation.symbol.isalpha() for operation in hinted):
+            return f"the name of the operation is missing; write a problem such as {examples}"
         return f"an operator is missing; write a problem such as {examples}"
     if re.search(r"[0-9]\s+[0-9]", text):
         return "two numbers have no operator between them"
     if re.search(r"^\s*@|@\s*$|@\s*@", re.sub(pattern, "@", text)):
-        return "an operand is missing; write a problem such as 12+34"
+        return f"an operand is missing; write a problem such as {example}"
     return None

@@ -1,7 +1,10 @@
 """How many operands the problems of a task have, and how many digits these have."""
 
+from itertools import zip_longest
+
 from curta.config.task import Span, Task
 from curta.problems.operations import Operation, operation_named
+from curta.problems.problem import Problem, widths
 from curta.problems.sizes import Sizes
 
 
@@ -50,3 +53,11 @@ def widest(task: Task) -> tuple[int, ...]:
     (6, 3)
     """
     return tuple(high for _, high in spans(task))
+
+
+def larger_than_trained(task: Task, problem: Problem) -> bool:
+    """Return whether training can never draw the problem, since it is too large."""
+    if task.values:
+        return max(problem.operands) > task.values[1]
+    sizes = zip_longest(widths(problem), widest(task), fillvalue=0)
+    return any(width > most for width, most in sizes)

@@ -9,9 +9,9 @@ from statistics import fmean
 
 from curta.config.table import MISSING
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
-from curta.evaluation.statistics import TO_DRAW, of_difference
+from curta.evaluation.statistics import TO_DRAW, Range, of_difference, range_of
 from curta.report.run_folder import RunData, Trained, read_run
-from curta.report.summary import Range, finite, percent, range_of
+from curta.report.summary import finite, percent
 from curta.runs import folders
 from curta.runs.info import ComparisonResults, ComparisonRow
 

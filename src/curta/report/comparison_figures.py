@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curta.evaluation.statistics import range_of
 from curta.probes.pictures import heat
 from curta.report import figures
 from curta.report.compared import ComparisonData, RangeCurve, evaluated_sizes, members_by_digits
-from curta.report.summary import by_step, range_of
+from curta.report.summary import by_step
 from curta.runs.info import ComparisonRow
 
 if TYPE_CHECKING:
@@ -221,7 +222,8 @@ def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure
                 for row in mine:
                     place = places[value_name(values[row.name])] + dodge
                     by_place.setdefault(place, []).extend(measure(row))
-                _draw_members(axes, name or "median", by_place, colour, mark, numeric, numeric)
+                label = ", ".join(filter(None, (name, "median" if compared.several else "")))
+                _draw_members(axes, label, by_place, colour, mark, numeric, numeric)
             axes.set_title(title)
             axes.set_yscale("log") if title == LOSS else figures.percent_axis(axes)
         labelled = figures.spread(places.values(), 0.11, log) if numeric else [*places.values()]
@@ -232,8 +234,15 @@ def against(compared: ComparisonData, path: str, apart: Sequence[str]) -> Figure
         panels[-1].set_xticks([], minor=True)
         panels[-1].margins(x=0.1 if numeric else 0.3)
         panels[-1].set_xlabel(path or "parameters of the model", parse_math=False)
+        if compared.several:
+            panels[0].plot([], [], "o", color=figures.MUTED, markersize=3, label="a member")
+            look: Any = {"color": figures.MUTED, "label": "least to greatest"}
+            if numeric:
+                panels[0].fill_between([], [], [], alpha=0.3, linewidth=0, **look)
+            else:
+                panels[0].vlines([], [], [], linewidth=1.2, **look)
         if len(series) > 1 or compared.several:
-            figures.legend(figure, panels[0], columns=2)
+            figures.legend(figure, panels[0], columns=3)
     return figure
 
 

@@ -22,6 +22,7 @@ from curta.report.figures import BANDS, band, curves, median_cells
 from curta.report.rendering import render
 from curta.report.run_folder import RunData, Trained, read_layout
 from curta.report.summary import by_step
+from curta.runs import checkpoints
 
 GRID_SIDE, NAMED_LENGTHS = 400, 10
 """Side of the grid, and the most lengths that are named along an axis."""
@@ -96,8 +97,6 @@ def trails_section(folder: Path, run: RunData) -> dict[str, Any] | None:
     """
     if not (folder / "history").is_dir():
         return None
-    from curta.runs import checkpoints
-
     layout, role = read_layout(folder), ""
     if isinstance(layout, ProgramLayout):
         role, tokens = next(iter(layout.machine.formats.values())).answer.role, layout.digits

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from curta.config import files
 from curta.config.table import MISSING, cell
+from curta.evaluation.statistics import Range, range_of
 from curta.report import drawings, figures, sections
 from curta.report.certificate import certificate_section
 from curta.report.compared import ComparisonData, compared_of, exact_match_at, read_comparison
@@ -20,7 +21,7 @@ from curta.report.comparison_figures import draw_all
 from curta.report.figures import COMPARISON_FIGURES, DESCRIPTIONS, svg_element, svg_file
 from curta.report.rendering import PagePart, document, modules_text, render
 from curta.report.run_folder import RunData, read_run
-from curta.report.summary import Range, listed, range_of
+from curta.report.summary import listed
 from curta.report.tables import gap_rows
 from curta.runs.info import ComparisonResults
 

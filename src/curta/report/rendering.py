@@ -22,11 +22,12 @@ from markupsafe import Markup
 
 from curta.config import table
 from curta.evaluation.results import SliceSummary, UnevaluatedSize
+from curta.evaluation.statistics import Range
 from curta.probes.tokens import PLANES
 from curta.programs.machine import drawing
-from curta.report import summary
+from curta.report import sections, summary
 from curta.report.figures import BANDS, DESCRIPTIONS
-from curta.report.summary import Range
+from curta.report.tables import left_out
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -69,9 +70,6 @@ def modules_text(names: Iterable[str], package: str = "curta.report") -> str:
 def environment() -> Environment:
     """Return the environment of all templates; an undefined name in a template is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    from curta.report import sections
-    from curta.report.tables import left_out
 
     jinja = Environment(
         loader=PackageLoader("curta.report"),

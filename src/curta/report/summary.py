@@ -6,26 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from statistics import median
-from typing import NamedTuple
 
 from curta.config.table import MISSING, spanned
 from curta.evaluation.results import SliceResult
+from curta.evaluation.statistics import Range, range_of
 from curta.report.run_folder import Trained
 from curta.runs.info import Checkout
-
-
-class Range(NamedTuple):
-    """Median, minimum and maximum over members."""
-
-    median: float
-    min: float
-    max: float
-
-
-def range_of(values: Iterable[float]) -> Range:
-    """Return median, minimum and maximum."""
-    every = list(values)
-    return Range(median(every), min(every), max(every))
 
 
 def by_step(members: Mapping[int, Mapping[int, float]]) -> dict[int, Range]:

@@ -26,12 +26,14 @@ from curta.evaluation.statistics import (
     TO_DRAW,
     Interval,
     MemberStatistics,
+    Range,
     SliceStatistics,
     of_slice,
+    range_of,
 )
 from curta.probes.base import ProbeTable, read_probes
 from curta.report.compared import evaluated_sizes, exact_match_at
-from curta.report.summary import Range, collapse, listed, perplexity, range_of, size_name
+from curta.report.summary import collapse, listed, perplexity, size_name
 from curta.runs.folders import Folder, read_comparison
 from curta.runs.info import ComparisonResults
 

@@ -1,1 +1,1 @@
-"""Run folders, checkpoints, sessions that train and evaluate, comparisons, trackers."""
+"""Runs and comparisons: their folders, checkpoints, training, resuming, trackers, clusters."""

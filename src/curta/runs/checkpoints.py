@@ -142,7 +142,7 @@ def arrays(folder: Path, step: int, of: str) -> dict[str, np.ndarray]:
     if owner_in(data) != of:
         raise UserError(
             f"checkpoint {str(path)!r} is of another recipe or of other seeds than the run says:"
-            " put recipe.toml and run.json back as they were, or train anew"
+            " put recipe.toml and run.json back as they were, or train again"
         )
     return safetensors.numpy.load(data)
 

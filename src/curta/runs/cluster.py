@@ -127,7 +127,7 @@ class Job:
     """`job.json`: all runs and the tasks of those not finished; by which words, when and where."""
 
     FORMAT: ClassVar[int] = 2
-    REMEDY: ClassVar[str] = "submit it anew"
+    REMEDY: ClassVar[str] = "submit it again"
 
     on: System
     cluster: Cluster
@@ -148,7 +148,7 @@ class Tries:
     """
 
     FORMAT: ClassVar[int] = 1
-    REMEDY: ClassVar[str] = "submit it anew"
+    REMEDY: ClassVar[str] = "submit it again"
 
     task: int | None = None
     failures: int = 0

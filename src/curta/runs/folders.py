@@ -224,7 +224,7 @@ class Folder:
         if newest is None and info.checkpoint:
             raise UserError(
                 f"run {self.name!r} was trained to step {info.checkpoint}, but its checkpoints are"
-                " gone: put them back, or train anew under another name"
+                " gone: put them back, or train again under another name"
             )
         step = newest or 0
         seconds = metrics.cut(self.metrics, step)

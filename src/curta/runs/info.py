@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from curta.config.task import Span
 from curta.evaluation.results import SliceResult, SliceSummary, SummaryStatistics, UnevaluatedSize
-from curta.evaluation.statistics import round_share
+from curta.evaluation.statistics import range_of, round_share
 from curta.programs.user.userfiles import KeptFile
 
 Stage = Literal["training", "evaluating", "certifying", "reporting"]
@@ -67,7 +66,7 @@ class RunInfo:
     """The state of a run, as saved in `run.json`: `run.folder.read_info()`."""
 
     FORMAT: ClassVar[int] = 5
-    REMEDY: ClassVar[str] = "train it anew"
+    REMEDY: ClassVar[str] = "train it again"
 
     name: str
     """The name of the run."""
@@ -197,7 +196,8 @@ def summary_statistics(values: Sequence[float | None]) -> SummaryStatistics:
     finite = [value for value in members if value is not None]
     if not finite:
         return SummaryStatistics(members)
-    return SummaryStatistics(members, round_share(median(finite)), min(finite), max(finite))
+    middle, low, high = range_of(finite)
+    return SummaryStatistics(members, round_share(middle), low, high)
 
 
 def slice_summary(row: SliceResult) -> SliceSummary:
@@ -255,7 +255,7 @@ class ComparisonResults:
     """The entries of a comparison and their results so far, as saved in `comparison.json`."""
 
     FORMAT: ClassVar[int] = 3
-    REMEDY: ClassVar[str] = "compare it anew"
+    REMEDY: ClassVar[str] = "compare it again"
 
     name: str
     """The name of the comparison."""

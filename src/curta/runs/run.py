@@ -222,7 +222,7 @@ class Run:
     def _check_current(self) -> None:
         """Raise UserError if the run was extended since its recipe was read."""
         if self.folder.read_info().steps > self.recipe.training.steps:
-            raise UserError(f"run {self.name!r} was extended since it was loaded: load it anew")
+            raise UserError(f"run {self.name!r} was extended since it was loaded: load it again")
 
     def train(self, show: Show = silent) -> None:
         """Train to the end, from the newest undamaged checkpoint; do nothing if that is the end.

@@ -60,7 +60,7 @@ def verify(name: str) -> list[Part]:
     path = folders.locate(name)
     if not os.path.lexists(path / COMPARISON):
         return _parts(path, _run_files(Folder(path)))
-    report, again = path / "report.html", f"{COPY}, or compare anew under another name"
+    report, again = path / "report.html", f"{COPY}, or compare again under another name"
     checks: list[Check] = [(path / COMPARISON, partial(folders.read_comparison, path), again, True)]
     runs = {entry.parent.name for entry in path.glob("*/run.json")}
     with suppress(OSError, ValueError):  # a damaged file has its line
@@ -129,26 +129,26 @@ def _run_files(folder: Folder) -> Iterator[Check]:
     for step in checkpoints.steps(folder.history, "safetensors"):
         file = checkpoints.file_of(folder.history, step, "safetensors")
         yield file, partial(checkpoints.load_vectors, folder.history, step), again, False
-    again = f"`curta evaluate {name}` makes it anew"
+    again = f"`curta evaluate {name}` rebuilds it"
     yield folder.evaluation, folder.read_evaluation, again, "evaluating" in done
-    again = f"`curta certify {name}` makes it anew"
+    again = f"`curta certify {name}` rebuilds it"
     yield path / CERTIFICATE, folder.read_certificate, again, "certifying" in done
     yield path / WINDOWS, partial(read_windows, path), again, is_certified
     again = f"{COPY}: a training that goes on needs it"
     yield path / windows.FILE, partial(windows.read, path), again, False
-    again = "`curta evaluate` with its settings makes it anew"
+    again = "`curta evaluate` with its settings rebuilds it"
     for evaluation in folder.evaluation_names():
         read = partial(folder.read_evaluation, evaluation)
         yield folder.evaluation_path(evaluation), read, again, False
     for file in sorted(folder.probes.glob("*.json")):
-        again = f"`curta probe {name} {file.stem}` makes it anew"
+        again = f"`curta probe {name} {file.stem}` rebuilds it"
         yield file, partial(files.read_json, file, "it"), again, False
     yield from _code_files(path, info.files if info else ())
     again = f"{COPY}; it is needed where the run's code is not trusted"
     yield path / run_snapshot.PROBLEMS, partial(run_snapshot.stored, path), again, False
     again, file = "nothing: what is torn is evaluated again", path / folders.PARTIAL
     yield file, partial(_read_lines, folders.EvaluatedPart, file), again, False
-    again = f"`curta report {name}` makes it anew"
+    again = f"`curta report {name}` rebuilds it"
     yield folder.report, partial(files.read_bytes, folder.report), again, "reporting" in done
 
 

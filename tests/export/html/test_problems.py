@@ -38,13 +38,13 @@ TAKES = f"+ takes 2 whole numbers from 0 up, of at most {DIGITS} digits "
 
 MISTAKES = {
     "": "Write a problem, such as 12+34",
-    "12": "12 is no problem of this model; write 12+34.",
+    "12": "12 is not a problem this model can read; write 12+34.",
     "12+": TAKES + "(one is missing); write 12+34.",
-    "1.5+2": "1.5+2 is no problem of this model",
-    "12+x": "12+x is no problem of this model",
-    "1+2-3": "1+2-3 is no problem of this model",
-    "what is 2+2?": "what is 2+2? is no problem of this model",
-    "<img src=x>": "is no problem of this model",
+    "1.5+2": "1.5+2 is not a problem this model can read",
+    "12+x": "12+x is not a problem this model can read",
+    "1+2-3": "1+2-3 is not a problem this model can read",
+    "what is 2+2?": "what is 2+2? is not a problem this model can read",
+    "<img src=x>": "is not a problem this model can read",
     "7*8": "This model has no *: it was trained on +.",
     "12\N{MINUS SIGN}5": "This model has no -: it was trained on +.",
     "sort(3,1)": "This model has no sort",
@@ -57,8 +57,8 @@ MISTAKES = {
     "1" * (TOKENS + 1): f"at most {TOKENS} characters",
 }
 POINTS = {
-    "3+12.5": "3+12.5 is no problem of this model; write 12.5+3.75.",
-    "1.5-0.5": "1.5-0.5 is no problem of this model",
+    "3+12.5": "3+12.5 is not a problem this model can read; write 12.5+3.75.",
+    "1.5-0.5": "1.5-0.5 is not a problem this model can read",
     "1.5+" + "1" * (DIGITS + 1) + ".5": f"at most {DIGITS} digits",
 }
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from curta.config.recipe import Recipe
-from curta.export.base import Room, prompt_rules
-from curta.export.huggingface.tokenizer import texts, tokenizer_files
+from curta.export.base import Room
+from curta.export.huggingface.tokenizer import prompt_rules, texts, tokenizer_files
 from curta.layouts import LAYOUTS
 from curta.problems.operations import OPERATIONS
 from curta.problems.problem import Problem, parse

@@ -116,13 +116,16 @@ def changed(
     return np.asarray(recorded["logits"][0])
 
 
-def test_an_exported_folder_is_opened_and_writes_the_same(tmp_path: Path) -> None:
-    """With a cache and without."""
+def test_an_exported_folder_is_opened_and_writes_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a cache and without, and nobody is asked whether to run code of the folder."""
     from curta.export import lens
 
     of = tiny.recipe(**GPT2)
     model, problems = drawn(of), tiny.random_sums(4, 3)
     layout, there = model.layout, lens.opened(folder(tmp_path / "there", of, model))
+    assert "custom code" not in capsys.readouterr().out
     bounds = layout.bounds("+", (4, 4))
     expected = [layout.decode(row) for row in completions(model, layout, problems, bounds)]
     for problem, completion in zip(problems, expected, strict=True):

@@ -43,6 +43,12 @@ def test_runs_are_filtered(three: Path, curta: Curta, words: list[str], names: l
     ]
 
 
+def test_a_run_of_a_comparison_is_shown(three: Path, curta: Curta) -> None:
+    (three / "compared").mkdir()
+    (three / "sum").rename(three / "compared" / "sum")
+    assert "sum" in curta("show", "compared/sum", "1+2").out
+
+
 def test_rm_asks_first(three: Path, curta: Curta, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda text: "n")
     assert "Nothing was removed" in "".join(curta("runs", "--remove", "sum", code=1))

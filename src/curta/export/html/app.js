@@ -414,7 +414,7 @@ function stopsOfTour() {
       const others = [...logits.keys()].filter((other) => other !== token && roleOf(other) === roleOf(token));
       change(given, others.sort((a, b) => logits[b] - logits[a])[0]);
       complete();
-      return "Change a digit. The first token is another one now, in a dotted frame, and the model went on from there. Type over any token to try it.";
+      return "Change a digit. The first token has changed, in a dotted frame, and the model went on from there. Type over any token to try it.";
     }],
     ["parts", () => {
       const buttons = [...at("parts").querySelectorAll("button")], heads = buttons.filter(({ dataset }) => dataset.zeroes.includes("head"));

@@ -80,7 +80,7 @@ export function parse(text, design) {
   return { operator, operands };
 }
 
-const unread = (text, design) => new Mistake(`${shortened(text)} is no problem of this model; write ${exampleOf(design)}.`);
+const unread = (text, design) => new Mistake(`${shortened(text)} is not a problem this model can read; write ${exampleOf(design)}.`);
 const exampleOf = ({ operations }) => Object.values(operations).map(({ example }) => example).slice(0, 2).join(" or ");
 const shortened = (text) => (text.length > 30 ? `${text.slice(0, 12)}…${text.slice(-12)}` : text);
 

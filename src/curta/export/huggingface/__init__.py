@@ -22,13 +22,11 @@ from curta.export.base import (
     Exporter,
     limits,
     machine_data,
-    prompt_rules,
     rooms,
     weights_of,
 )
-from curta.export.huggingface import tokenizer
 from curta.export.huggingface.classes import GPT2, CurtaClass, Llama, ModelClass, read_tensors
-from curta.export.huggingface.tokenizer import card
+from curta.export.huggingface.tokenizer import card, prompt_rules, tokenizer_files
 from curta.layouts import layout_named
 from curta.layouts.texts import layout_of_machine
 from curta.model import recipes
@@ -149,9 +147,7 @@ def write_as(model_class: ModelClass, member: Exported, out: Path) -> None:
         ),
         "recipe.toml": dump(recipe),
         "README.md": card(member, model_class, config),
-        **tokenizer.tokenizer_files(
-            layout, limits(model).get("longest_text"), prompt_rules(layout, room_of)
-        ),
+        **tokenizer_files(layout, limits(model).get("longest_text"), prompt_rules(layout, room_of)),
         **model_class.code(),
     }
     with files.new_folder(out) as folder:

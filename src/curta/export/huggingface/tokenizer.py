@@ -24,8 +24,8 @@ from typing import Any
 from curta.config import files
 from curta.config.errors import UserError
 from curta.config.task import Task
-from curta.export.base import Exported
-from curta.export.dataset import larger_than_trained
+from curta.export.base import Exported, Room
+from curta.export.huggingface.asking_curta import takes
 from curta.export.huggingface.classes import ModelClass
 from curta.layouts import Layout
 from curta.layouts.program import ProgramLayout
@@ -45,6 +45,24 @@ def texts(layout: Layout) -> list[str]:
     """Return each token as the tokenizer reads and writes it."""
     ending = "\n" if isinstance(layout, ProgramLayout) else ""
     return [text + ending for text in layout.vocabulary]
+
+
+def prompt_rules(layout: Layout, rooms: dict[str, Room]) -> dict[str, str]:
+    """Return a sentence for each pattern of prompts of a layout, by regular expression.
+
+    A program's prompts are checked as operands, and have no pattern.
+    """
+    rules: dict[str, str] = {}
+    if isinstance(layout, ProgramLayout):
+        return rules
+    for operator, room in rooms.items():
+        pattern = layout.prompt_pattern(operator, room.digits, room.operands)
+        if pattern is not None:
+            least = OPERATIONS[operator].least
+            example = layout.prompt(Problem(operator, (12, 34, 56, 78)[:least]))
+            sentence = takes(operator, [10] * least, room.operands, room.digits)
+            rules[pattern] = f"{sentence}, such as {example}"
+    return rules
 
 
 def tokenizer_files(
@@ -165,7 +183,7 @@ def _example(task: Task, layout: Layout) -> Problem:
     """Return the operation's example; smaller numbers, of two digits if possible, if too large."""
     base, count = layout.base(task.operator), task_sizes.counts(task)[0]
     example = replace(parse(OPERATIONS[task.operator].example), base=base)
-    if not larger_than_trained(task, example) and len(example.operands) >= count:
+    if not task_sizes.larger_than_trained(task, example) and len(example.operands) >= count:
         return example
     if task.values:
         return Problem(task.operator, (sum(task.values) // 2,) * count, base)

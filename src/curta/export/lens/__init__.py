@@ -33,7 +33,7 @@ def bridge(member: Exported) -> Any:
     if reason:
         raise UserError(f"TransformerLens cannot open run {member.run!r}: {reason}")
     sources = optional_module("transformer_lens.model_bridge.sources", "lens")
-    from transformers import AutoTokenizer
+    from transformers import PreTrainedTokenizerFast
 
     import curta.export.lens.adapter  # noqa: F401 (registers itself with TransformerLens)
     from curta.export.huggingface.modeling_curta import CurtaForCausalLM
@@ -42,7 +42,8 @@ def bridge(member: Exported) -> Any:
         folder = Path(place) / "model"
         write_as(CurtaClass(), member, folder)
         model = CurtaForCausalLM.from_pretrained(folder).eval()
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        # AutoTokenizer would ask on the terminal whether to run the code that lies beside it
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     bridged = sources.build_bridge_from_module(
         model, CurtaClass.architecture, hf_config=model.config, model_name=member.run
     )

@@ -39,6 +39,9 @@ def parse_name(text: str) -> str:
     return text
 
 
+ACTIVATIONS = "activations"
+"""In place of the name of a probe: record the values of the sites."""
+
 UNASKED = 32
 """Members that a count alone begins."""
 

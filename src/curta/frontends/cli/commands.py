@@ -16,7 +16,15 @@ from typing import Annotated, Any
 import click
 
 from curta.config import files, limits, system
-from curta.config.errors import Notice, UserError, escape_unprintable, quoted, refuse_if, unknown
+from curta.config.errors import (
+    Notice,
+    UserError,
+    escape_unprintable,
+    optional_module,
+    quoted,
+    refuse_if,
+    unknown,
+)
 from curta.frontends.cli import arguments
 from curta.frontends.cli.arguments import NAME, command, destination, option
 
@@ -336,7 +344,6 @@ def compare(
     return running.run_comparison(begun, place)
 
 
-ACTIVATIONS = "activations"
 USAGE = "RUN [PROBE] [PROBLEM]... [OPTION=VALUE]..."
 
 
@@ -346,7 +353,7 @@ class _Probe(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         names, _ = arguments.split(ctx.meta.get("curta.words", [])[1:])
         name = names[1] if len(names) > 1 else ""
-        if not name or name.startswith("-") or name == ACTIVATIONS:
+        if not name or name.startswith("-") or name == arguments.ACTIVATIONS:
             return
         from curta.probes import options
 
@@ -389,7 +396,7 @@ def probe(
         results.list_probes(names[0], trust)
         return
     run, name, *problems = names
-    if name == ACTIVATIONS:
+    if name == arguments.ACTIVATIONS:
         results.activations(run, problems, texts, trust, member, recurrences, out)
         return
     if problems:
@@ -567,8 +574,6 @@ def serve(
     port: Annotated[int, option("0 is any that is free.", "N", PORT, default=8642)],
 ) -> int:
     """Show the runs in a browser, while they train, and begin new ones."""
-    from curta.config.errors import optional_module
-
     for library in ("starlette", "uvicorn"):
         optional_module(library, extra="serve")
     from curta.frontends.serve.server import serve as begin

@@ -27,7 +27,6 @@ from curta.evaluation import readback
 from curta.evaluation.results import read_windows
 from curta.frontends import api
 from curta.frontends.cli import arguments, display
-from curta.frontends.cli.commands import ACTIVATIONS
 from curta.frontends.cli.display import Status, next_steps, notice, show
 from curta.model import recipes
 from curta.model.positions import user
@@ -123,7 +122,8 @@ def find_recipe(
 
     Unless it is `checked`, fields need not fit together, and JAX is not needed.
     """
-    is_run, is_recipe = name in folders.existing(), name in shipped_names()
+    is_recipe = name in shipped_names()
+    is_run = name in folders.existing() or (folders.root() / name / "run.json").exists()
     if is_run and is_recipe:
         path = shlex.quote(str(folders.root() / name))
         click.echo(f"This is the recipe. For the run: curta show {path}", err=True)
@@ -208,7 +208,7 @@ def list_probes(name: str, trust: bool) -> None:
     about = "what members calculate on the way, and with changes of it"
     heads = (("probe", False), ("applies to", False), ("what it examines", True))
     columns = [Column(name, words=True, fold=fold) for name, fold in heads]
-    notice(Table("", columns, [*rows, [ACTIVATIONS, "all", about]]))
+    notice(Table("", columns, [*rows, [arguments.ACTIVATIONS, "all", about]]))
 
 
 def examine(

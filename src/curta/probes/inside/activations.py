@@ -50,7 +50,7 @@ class About:
     """The description of recorded arrays; as JSON, the entry `about` of an .npz file."""
 
     FORMAT: ClassVar[int] = 1
-    REMEDY: ClassVar[str] = "write it anew with `curta probe RUN activations`"
+    REMEDY: ClassVar[str] = "write it again with `curta probe RUN activations`"
 
     run: str
     """The name of the run."""

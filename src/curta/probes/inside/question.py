@@ -23,7 +23,7 @@ from curta.layouts.program import ProgramLayout
 from curta.model.inspection import AXES, SiteChange, kind, record_activations
 from curta.model.positions.window import WindowEncoding
 from curta.model.transformer import Transformer
-from curta.probes.base import Row, summary_statistics
+from curta.probes.base import Row, summary_columns
 from curta.probes.inside.interventions import ITSELF, Intervention, as_list, matching
 from curta.problems.problem import Problem, parse
 from curta.programs.machine.machine import neighbour_name
@@ -496,7 +496,7 @@ class AnswerDigits(NamedTuple):
         masks = [self.number == number for number in range(int(self.number.max(initial=-1)) + 1)]
         return [
             {"digit": number, "asked": int(mask.sum())}
-            | summary_statistics(values[:, mask].mean(axis=1))
+            | summary_columns(values[:, mask].mean(axis=1))
             for number, mask in enumerate(masks)
         ]
 

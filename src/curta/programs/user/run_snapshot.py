@@ -111,7 +111,7 @@ def refusal(run: RunCode) -> UserError:
     if not program_files and {*run.programs} <= {*PROGRAMS}:
         return UserError(
             f"{names}: written in another way since this run was trained, so only what it wrote"
-            " before can be read: train it anew"
+            " before can be read: train it again"
         )
     if not program_files:
         return UserError(f"the code of {names} is not known here: register the program first")

@@ -112,6 +112,9 @@ def load(path: str | Path) -> UserFile:
     path = Path(path)
     try:
         content = path.read_bytes()
+    except FileNotFoundError:
+        place = "" if path.is_absolute() else f" in {str(Path.cwd())!r}"
+        raise UserError(f"there is no file {str(path)!r}{place}: check its path") from None
     except OSError as error:
         raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
     return _execute(path, path.name, content)

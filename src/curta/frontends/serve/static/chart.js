@@ -18,10 +18,12 @@ export class Chart {
     new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
-  // Lines `{kind, points, label}`: those with a label are read off, the first of them sets the steps.
+  // Lines `{kind, points, label, end}`: those with a label are read off. The one that ends last, or
+  // the first, sets the steps; one with an `end` says so beyond it.
   show(lines, end, logSteps) {
     this.lines = lines.filter(({ points }) => points.length);
-    this.points = this.lines.find(({ label }) => label !== undefined)?.points ?? [];
+    const read = this.lines.filter(({ label }) => label !== undefined);
+    this.points = read.sort((a, b) => (b.end ?? 0) - (a.end ?? 0))[0]?.points ?? [];
     if (!this.points.length) return;
     const first = logSteps ? Math.min(this.points[0][0], end / 2) : 0;
     this.across = scale([first, end], logSteps);
@@ -64,10 +66,12 @@ export class Chart {
   // The step that was chosen, or the newest, in words and for whoever cannot see the line.
   read() {
     const newest = this.points.length - 1, chosen = Math.min(this.at ?? newest, newest), [step] = this.points[chosen];
-    const values = this.lines.filter(({ label }) => label !== undefined).map(({ label, points }) => {
+    const values = this.lines.filter(({ label }) => label !== undefined).map(({ label, points, end }) => {
       const [, middle, least, most] = points.findLast(([at]) => at <= step) ?? [];
       if (middle === undefined) return "";
-      return `${label} ${this.shown(middle)}${least < most ? `, ${this.shown(least)} to ${this.shown(most)}` : ""}`.trim();
+      const range = least < most ? `, ${this.shown(least)} to ${this.shown(most)}` : "";
+      const ended = end < step ? `, its last at step ${counted(points.at(-1)[0])}` : "";
+      return `${label} ${this.shown(middle)}${range}${ended}`.trim();
     });
     this.line.textContent = `step ${counted(step)}: ${values.filter(Boolean).join("; ")}`;
     Object.assign(this.slider, { max: newest, value: chosen, ariaValueText: this.line.textContent });

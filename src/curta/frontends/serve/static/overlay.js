@@ -22,7 +22,7 @@ async function again() {
   await Promise.all(runs.map(renew)).catch(() => {}); // the server may be back in a moment
   const begun = runs.filter(({ curves }) => curves), end = Math.max(1, ...begun.map(({ curves }) => curves.step));
   for (const [key, chart] of charts) {
-    const lines = begun.map(({ name, curves }, n) => ({ kind: `line line-${n % 8}`, label: name, points: curves.spread(key) }));
+    const lines = begun.map(({ name, curves }, n) => ({ kind: `line line-${n % 8}`, label: name, points: curves.spread(key), end: curves.step }));
     chart.svg.parentNode.hidden = !lines.some(({ points }) => points.length);
     chart.show(lines, end, at("log").checked);
   }
