@@ -18,12 +18,10 @@ export class Chart {
     new ResizeObserver(() => this.draw()).observe(this.svg);
   }
 
-  // Lines `{kind, points, label, end}`: those with a label are read off. The one that ends last, or
-  // the first, sets the steps; one with an `end` says so beyond it.
+  // Lines `{kind, points, label, end}`: those with a label are read off, the one that ends last sets the steps.
   show(lines, end, logSteps) {
     this.lines = lines.filter(({ points }) => points.length);
-    const read = this.lines.filter(({ label }) => label !== undefined);
-    this.points = read.sort((a, b) => (b.end ?? 0) - (a.end ?? 0))[0]?.points ?? [];
+    this.points = this.lines.filter(({ label }) => label !== undefined).sort((a, b) => (b.end ?? 0) - (a.end ?? 0))[0]?.points ?? [];
     if (!this.points.length) return;
     const first = logSteps ? Math.min(this.points[0][0], end / 2) : 0;
     this.across = scale([first, end], logSteps);
@@ -41,8 +39,7 @@ export class Chart {
 
   draw() {
     if (!this.points.length) return;
-    this.width = this.svg.clientWidth;
-    this.height = this.svg.clientHeight;
+    Object.assign(this, { width: this.svg.clientWidth, height: this.svg.clientHeight });
     this.svg.replaceChildren();
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     const count = this.width < 500 ? 2 : 5;
@@ -69,9 +66,8 @@ export class Chart {
     const values = this.lines.filter(({ label }) => label !== undefined).map(({ label, points, end }) => {
       const [, middle, least, most] = points.findLast(([at]) => at <= step) ?? [];
       if (middle === undefined) return "";
-      const range = least < most ? `, ${this.shown(least)} to ${this.shown(most)}` : "";
       const ended = end < step ? `, its last at step ${counted(points.at(-1)[0])}` : "";
-      return `${label} ${this.shown(middle)}${range}${ended}`.trim();
+      return `${label} ${this.shown(middle)}${least < most ? `, ${this.shown(least)} to ${this.shown(most)}` : ""}${ended}`.trim();
     });
     this.line.textContent = `step ${counted(step)}: ${values.filter(Boolean).join("; ")}`;
     Object.assign(this.slider, { max: newest, value: chosen, ariaValueText: this.line.textContent });
