@@ -1,5 +1,7 @@
 """Probes that look inside a model, held against the definitions in NumPy and plain loops."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,12 +9,12 @@ import pytest
 
 from curta.layouts import Layout, layout_named
 from curta.model.transformer import Transformer
-from curta.probes.attention import AttentionShares
+from curta.probes.attention import SOURCES, AttentionShares
 from curta.probes.counterfactual import Counterfactual, carry_changes, implied_next
 from curta.probes.logits import Top
 from curta.problems.problem import parse
 from curta.runs.run import Run
-from tests import tiny
+from tests import naive, tiny
 
 from .helpers import examined, only, subject
 
@@ -86,6 +88,41 @@ def test_a_model_that_adds_follows_what_is_implied(windowed: Run) -> None:
             )
             assert after[member, number] == (follows == change.implied)
             assert cases["without change"][member, number] == (plain == line[change.slot + 1])
+
+
+class Watched(naive.Forward):
+    """Keeps the shares of each head: block and head, then queries by keys."""
+
+    def dropped(self, x: np.ndarray, site: str, *where: Any) -> np.ndarray:
+        if site == "attention":
+            self.__dict__.setdefault("shares", {})[where[0], where[-1]] = x
+        return super().dropped(x, site, *where)
+
+
+def test_attention_is_that_of_plain_numpy_by_the_place_of_its_keys(dense: Run) -> None:
+    finding, layout = examined(AttentionShares(problem="57+68"), dense), dense.layout
+    tokens, _ = layout.tokens_of(parse("57+68"))
+    places = [0, 1, None, 0, 1, None, 0, 1, 2, 3]  # of 75+86=521$
+    for member in (0, 1):
+        weights = naive.weights_of(dense.load_models().member(member))
+        forward = Watched(dense.recipe, weights, layout, tokens)
+        forward.all_logits()
+        rows = only(finding, member=member)
+        assert [row["index"] for row in rows if row["block"] == 0] == [5, 6, 7, 8]
+        for row in rows:
+            index, shares = row["index"], dict.fromkeys(SOURCES, 0.0)
+            for key in range(index + 1):
+                place, written = places[key], places[index + 1]
+                assert written is not None
+                source = "signs" if place is None else "farther"
+                if place is not None:
+                    near = {0: "same place", -1: "below", 1: "above"}
+                    source = near.get(place - written, source)
+                each = [forward.shares[row["block"], head][index, key] for head in (0, 1)]
+                shares["own token" if key == index else source] += np.mean(each)
+            assert [row[source] for source in SOURCES] == pytest.approx(
+                [*shares.values()], abs=1e-5
+            )
 
 
 def test_an_encoder_is_not_asked_what_follows_its_answer() -> None:

@@ -106,11 +106,15 @@ def table(**changes: Any) -> dict[str, Any]:
     return split | watched | evaluated | {"evaluation__grid_count": 3} | changes
 
 
-def test_validation_is_recorded_at_its_steps_for_every_member(shared_runs: Shared) -> None:
-    run = shared_runs.trained(**table())
-    rows = validations(run)
+@pytest.mark.parametrize("fresh", [False, True])
+def test_validation_is_recorded_at_its_steps_for_every_member(
+    fresh: bool, shared_runs: Shared
+) -> None:
+    run = shared_runs.trained(**table(training__fresh_validation=fresh))
+    rows, (task,) = validations(run), run.recipe.tasks
     assert [(row.step, row.member) for row in rows] == [(s, m) for s in (10, 20) for m in (0, 1)]
-    scores = scoring.scores(run.load_models(), tasks.validation(run.recipe.tasks[0], 24))
+    problems = tasks.held_out_drawn(task, 24, 20) if fresh else tasks.validation(task, 24)
+    scores = scoring.scores(run.load_models(), problems)
     for name, values, tolerance in (
         ("loss", scores.loss, 1e-4), ("exact_match", scores.exact_match.mean(axis=1), 1e-6),
         ("token_accuracy", scores.token_accuracy, 1e-6),
