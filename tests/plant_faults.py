@@ -232,19 +232,24 @@ def run_tests(tree: Path, tests: list[str], marks: str, *options: str, limit: fl
 def plant(tree: Path, fault: Fault, tests: list[str], marks: str, limit: float) -> dict[str, Any]:
     """Try one fault in the copy, and take it back."""
     path, source, begun = tree / fault.file, (ROOT / fault.file).read_bytes(), time.monotonic()
-    ignored, failed = list[str](), "" if tests else "none"
-    while failed != "none":
+    failed, broken = "", list[str]()
+    while tests:
         path.write_bytes(source[: fault.start] + fault.after.encode() + source[fault.end :])
-        first = ("-x", "-p", "no:xdist", *(f"--deselect={test}" for test in ignored))
-        failed = run_tests(tree, tests, marks, *first, limit=limit) or "none"
+        first = ("-x", "-p", "no:xdist")
+        others = (f"--deselect={test}" for test in broken)
+        failed = run_tests(tree, tests, marks, *first, *others, limit=limit)
         path.write_bytes(source)
         os.utime(path, (time.time() + 5,) * 2)  # or Python takes what it compiled of the fault
-        test = failed.partition(" ")[2] if failed.startswith(("FAILED", "ERROR")) else ""
-        if not test or not run_tests(tree, [test], marks, *first[:3], limit=limit):
+        test = failed.partition(" ")[2]
+        is_named = failed.startswith(("FAILED", "ERROR"))
+        if not is_named or not run_tests(tree, [test], marks, *first, limit=limit):
             break
-        ignored.append(test)  # it fails without the fault, too
-    seconds, caught = round(time.monotonic() - begun), "" if failed == "none" else failed
-    return asdict(fault) | {"caught by": caught, "files": len(tests), "seconds": seconds}
+        print(f"    {test} fails without a fault, too", flush=True)
+        broken.append(test)
+    seconds = round(time.monotonic() - begun)
+    return asdict(fault) | {
+        "caught by": failed, "broken": broken, "files": len(tests), "seconds": seconds,
+    }  # fmt: skip
 
 
 def main() -> None:
