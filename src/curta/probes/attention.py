@@ -142,7 +142,7 @@ class Look(NamedTuple):
     def by_source(self) -> Float[np.ndarray, "members blocks heads queries sources"]:
         """Return the share of each of `SOURCES`; absent neighbours have the remainder to 1."""
         shares = self.shares(self.sources, len(SOURCES))
-        shares[..., ABSENT] = 1 - shares.sum(-1)
+        shares[..., ABSENT] = np.maximum(0, 1 - shares.sum(-1))  # rounding may go below 0
         return shares
 
 

@@ -118,6 +118,8 @@ def test_a_run_goes_out_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFix
     assert "finished" in capsys.readouterr().out
     with pytest.raises(UserError, match="exists already"):
         import_run("huggingface", out, "again")
+    with pytest.raises(UserError, match="is a file: give the folder that was exported"):
+        import_run("huggingface", out / "config.json", "file")
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ class HuggingFace(Exporter):
         there.
         """
         place = repr(str(folder))
+        if folder.is_file():
+            raise UserError(f"{place} is a file: give the folder that was exported")
         # the cache of the Hugging Face Hub has links to its files
         config = files.read_json((folder / "config.json").resolve(), f"folder {place}")
         origin, kind = config.get("curta"), str(config.get("model_type"))
