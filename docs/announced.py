@@ -183,13 +183,16 @@ def scored(run: Any, number: int = 0) -> dict[str, Any]:
 def tables(results: Results) -> dict[str, Iterable[str]]:
     numbers = results.read(NAME)
     labels = {label: numbers[name] for name, label in LABELS.items() if name in numbers}
-    for operator, figures in numbers.get(TOGETHER, {}).items():
-        labels[f"0 to 99, `{operator}`, one model for three"] = figures
     rows = [
         [label, *(cell(figures[figure], figure) for figure in FIGURES.values())]
         for label, figures in labels.items()
     ]
-    return {NAME: markdown(["operands", *FIGURES], rows)}
+    made: dict[str, Iterable[str]] = {NAME: markdown(["operands", *FIGURES], rows)}
+    if together := numbers.get(TOGETHER):
+        shares = [spread(figures["exact match"]) for figures in together.values()]
+        head = ["", *(f"`{operator}`" for operator in together)]
+        made[f"{NAME}, {TOGETHER}"] = markdown(head, [["held out", *shares]])
+    return made
 
 
 def best_beyond(shares: dict[str, list[float]]) -> str:
