@@ -222,7 +222,7 @@ SHADES = ("·", "-", "░", "▒", "▓", "█")
 
 
 def grid_map(grid: "Grid", room: "ConsoleDimensions") -> Text:
-    """Return a grid as a heat map of characters, its first row below, as far as it is filled.
+    """Return the filled part of a grid as a heat map of characters, first row at the bottom.
 
     On a small screen a cell of the map is the mean of several cells. Two characters are as wide as
     one is high.

@@ -106,7 +106,7 @@ def complete(
     limits = np.array([limit or limit_of(length) for length in lengths.tolist()])
     empty, near = len(machine.tokens), machine.neighbours(windows)
 
-    # The neighbours of each role, and whether it has so many of them: roles cells (axes).
+    # The neighbours of each role, and which of these cells it has: roles cells (axes).
     shape = (len(machine.roles), cells_of(windows) - 1)
     near_role, exists = np.zeros(shape, np.int64), np.zeros(shape, bool)
     moved = np.zeros((*shape, len(machine.axes)), np.int64)

@@ -83,8 +83,8 @@ BATCH = 200
 """Problems that are recorded before looking which windows are still missing."""
 
 ROUNDS, PROBLEMS, LINES = 10, 400, 20
-"""To seek windows that were met on papers of no known problem: rounds of recording, problems in
-each round, and the most digits of rare problems or of operands along other axes."""
+"""Limits on the search for problems with missing windows: rounds of recording, problems in each
+round, and the most digits of rare problems or of operands along other axes."""
 
 FIRST = 60_000
 """The number of tokens of the list with which a proof begins."""

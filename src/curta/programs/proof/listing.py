@@ -87,10 +87,10 @@ def search(
 ) -> list[Operands]:
     """Look for problems of these sizes that bring new windows, until `budget` tokens are recorded.
 
-    Some problems are drawn, some are drawn short, and some are small changes of problems that
-    brought something, at first of those in `near`; the way that brings most is taken most often. A
-    program that draws its own problems might not draw a changed one, so there these are left out.
-    Returns the problems that brought something, in order; deterministic given `rng`.
+    Problems are drawn, drawn short, or changed slightly from those that brought new windows (at
+    first from `near`); whichever way brings most is used most. A program that draws its own
+    problems gets no changed ones, since it might never draw them. Returns the problems that brought
+    new windows, in order; deterministic given `rng`.
     """
     program = lister.program
     drawer, short = (Drawer(program, s, rng) for s in (sizes, sizes.short()))
